@@ -50,9 +50,9 @@ def datadir(tmp_path: Path) -> DataDir:
 
 
 @pytest.fixture
-def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[str]]]]:
+def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[object, ...]]]:
     """A desktop that only records how it was opened."""
-    opened: list[tuple[Path, list[str]]] = []
+    opened: list[tuple[object, ...]] = []
     module: Any = types.ModuleType("atelier_desk.desktop.app")
 
     def open_it(data_dir: Path, argv: list[str], *, quick: bool, painted: Callable[[], object]) -> int:
@@ -67,17 +67,27 @@ def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[s
     set_command_handler(None)
 
 
+def noting(asked: list[str], what: str) -> Callable[[], bool]:
+    """A window that notes what it was asked for."""
+
+    def raise_it() -> bool:
+        asked.append(what)
+        return True
+
+    return raise_it
+
+
 def test_a_second_start_raises_the_first_window_and_exits_with_0(datadir: DataDir, desktop: list[Any]) -> None:
-    raised: list[bool] = []
-    with holder(datadir, lambda: raised.append(True) or True):
+    raised: list[str] = []
+    with holder(datadir, noting(raised, "window")):
         assert main(["--data-dir", str(datadir.root)]) == 0
-    assert raised == [True]
+    assert raised == ["window"]
     assert desktop == []
 
 
 def test_quick_ask_opens_in_the_running_program_or_a_new_one(datadir: DataDir, desktop: list[Any]) -> None:
     asked: list[str] = []
-    with holder(datadir, lambda: asked.append("window") or True, lambda: asked.append("quick") or True):
+    with holder(datadir, noting(asked, "window"), noting(asked, "quick")):
         assert main(["--data-dir", str(datadir.root), "quick"]) == 0
     assert asked == ["quick"]
     assert desktop == []

@@ -20,7 +20,7 @@ OPENING_S = 60.0
 """Seconds to wait for another window to open or close."""
 
 
-def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | None:
+def the_one_window(root: Path, *, quick: bool) -> FolderLock | int | None:
     """Become the only window of a data folder, or have the existing one shown.
 
     While another window is opening or closing, wait for it: it holds the folder already, and does not answer

@@ -249,7 +249,12 @@ async def test_the_setting_not_to_sync_applies_from_the_next_start(
         return await real(directory, fsync, **more)
 
     monkeypatch.setattr(database_engine, "_connect", recording)
-    monkeypatch.setattr(lock.FolderLock, "release", lambda held: (released.append(held), release(held)))
+
+    def releasing(held: lock.FolderLock) -> None:
+        released.append(held)
+        release(held)
+
+    monkeypatch.setattr(lock.FolderLock, "release", releasing)
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
         await atelier.settings.update(fsync=False)
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
@@ -279,7 +284,12 @@ async def test_a_loss_is_accepted_under_the_lock_of_the_opening(
     assert (caught.value.code, caught.value.params["count"]) == ("damaged", 3)
     taken: list[object] = []
     acquire = lock.FolderLock.acquire
-    monkeypatch.setattr(lock.FolderLock, "acquire", lambda folder: (taken.append(folder), acquire(folder))[1])
+
+    def acquiring(folder: Path) -> object:
+        taken.append(folder)
+        return acquire(folder)
+
+    monkeypatch.setattr(lock.FolderLock, "acquire", acquiring)
     async with Atelier.open(tmp_path / "data", vault=vault, accept_loss=True) as atelier:
         assert atelier.store.lost_commits == 3
     assert len(taken) == 1

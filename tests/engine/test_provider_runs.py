@@ -55,7 +55,7 @@ async def test_native_calls(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
         agent = AgentConfig(
-            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="native"
+            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect=ToolDialect.NATIVE
         )
         events = await events_of(atelier, agent)
         end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
@@ -70,7 +70,7 @@ async def test_xml_dialect_gives_the_same_calls(kind: str, tmp_path: Path) -> No
         written = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
         server.script(Reply(text=f"I will calculate. {written}"), Reply(text="It is 84."))
         agent = AgentConfig(
-            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="xml"
+            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect=ToolDialect.XML
         )
         events = await events_of(atelier, agent)
         end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
@@ -120,7 +120,9 @@ async def test_a_sub_agents_request_is_sent_at_most_three_times(tmp_path: Path) 
         await atelier.providers.save(
             ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="KEY")
         )
-        config = agent(provider="server", model="m", tool_dialect="native", approval="auto", tools=("SpawnAgentTool",))
+        config = agent(
+            provider="server", model="m", tool_dialect=ToolDialect.NATIVE, approval="auto", tools=("SpawnAgentTool",)
+        )
         workflow = await atelier.workflows.create()
         run_id = await atelier.runs.send(workflow.id, "go", agent=config)
         ended = asyncio.ensure_future(atelier.runs.wait(run_id))

@@ -138,7 +138,7 @@ JSON = st.recursive(
 
 async def run(clock: ManualClock, stream: Any) -> list[Any]:
     """Read a stream to its end, moving the clock by exactly the delay that each retry announces."""
-    deltas = []
+    deltas: list[Any] = []
     iterator = aiter(stream)
     pending: asyncio.Task[Any] = asyncio.ensure_future(anext(iterator))
     while True:

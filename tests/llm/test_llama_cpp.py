@@ -16,7 +16,7 @@ import pytest
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
-from atelier_desk.domain.model_messages import FinishReason, TextDelta
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, TextDelta
 from atelier_desk.llm.network.local_server_detection import detect
 from tests.llm.stream_requests import ADD, answer, ask, called, provider, reply_of, result, send
 
@@ -100,7 +100,13 @@ async def test_reasoning_is_separated(chat: Any) -> None:
 
 
 async def test_a_conversation_with_calls_in_any_order_is_accepted(chat: Any) -> None:
-    messages = [result("9"), "hi", called("1", expression="1"), result("1"), called("2", expression="1")]
+    messages: list[ChatMessage | str] = [
+        result("9"),
+        "hi",
+        called("1", expression="1"),
+        result("1"),
+        called("2", expression="1"),
+    ]
     assert (await answer(chat, *messages, tools=(ADD,), max_tokens=256, temperature=0.0)).usage is not None
 
 

@@ -23,7 +23,7 @@ from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImageP
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
-from atelier_desk.llm.openai_compatible import ChatCompletionParser
+from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FIELDS, FakeMistral
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -69,7 +69,7 @@ async def test_a_reply_with_everything(
 
 async def test_foreign_ids_are_mapped_and_own_ones_unchanged(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"))
-    messages = [
+    messages: list[ChatMessage | str] = [
         "hi",
         called("call_0001"),
         result("call_0001"),

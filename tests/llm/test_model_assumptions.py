@@ -69,7 +69,7 @@ def agent(dialect: ToolDialect = ToolDialect.AUTO) -> AgentConfig:
     ],
 )
 def test_dialects(info: dict[str, object], dialect: ToolDialect) -> None:
-    model = ModelInfo(provider="p", **info)
+    model = ModelInfo.model_validate({"provider": "p", **info})
     assert dialect_for(agent(), model) is dialect
     assert dialect_for(agent(ToolDialect.XML), model) is ToolDialect.XML
 

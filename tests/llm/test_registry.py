@@ -81,7 +81,7 @@ def test_a_name_can_be_registered_once() -> None:
 
     assert find("openai") is not None
     with pytest.raises(ValueError, match="registered by"):
-        register(ProviderType(kind="openai", title="Mine", create=create))  # type: ignore[arg-type]
+        register(ProviderType(kind="openai", title="Mine", create=create))
 
 
 async def test_a_kind_from_an_external_package_runs_a_turn(acme: None, tmp_path: Path) -> None:

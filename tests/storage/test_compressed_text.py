@@ -53,12 +53,14 @@ def test_rows_need_the_dictionary_they_were_written_with() -> None:
     assert hashlib.sha256(packing._DICTIONARY).hexdigest() == DICTIONARY_1
 
 
+PACKED = pack(LONG)
+assert isinstance(PACKED, bytes)
 BOMB = b"\x01" + zlib.compress(bytes(packing.LARGEST + 1), wbits=-15)
 
 
 @pytest.mark.parametrize(
     "stored",
-    [b"", b"\x02abc", b"\x01", b"\x01\xff\xff", bytes(pack(LONG))[:-2], bytes(pack(LONG)) + b"x", BOMB],
+    [b"", b"\x02abc", b"\x01", b"\x01\xff\xff", PACKED[:-2], PACKED + b"x", BOMB],
     ids=range(7),
 )
 def test_bytes_that_are_no_compressed_text_are_refused(stored: bytes) -> None:

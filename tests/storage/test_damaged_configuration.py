@@ -105,9 +105,15 @@ async def test_a_damaged_row_is_named_and_ignored(kept: Repositories, table: str
 
 @pytest.mark.parametrize("table", ["agent", "provider", "mcp_server", "user_question", "approval_request", "memory"])
 async def test_reading_a_damaged_row_explains_what_to_do(kept: Repositories, table: str) -> None:
-    get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers,
-    "user_question": kept.questions,
-           "approval_request": kept.approvals, "memory": kept.memories}[table].get  # fmt: skip
+    getters: dict[str, Callable[[str], Awaitable[object]]] = {
+        "agent": kept.agents.get,
+        "provider": kept.providers.get,
+        "mcp_server": kept.mcp_servers.get,
+        "user_question": kept.questions.get,
+        "approval_request": kept.approvals.get,
+        "memory": kept.memories.get,
+    }
+    get = getters[table]
     await get("a")
     await damage(kept, table)
     with pytest.raises(StorageError) as told:

@@ -20,12 +20,11 @@ def test_every_exported_name_exists() -> None:
 
 
 def test_a_custom_tool_is_in_the_common_section_by_default() -> None:
-    @tool
     def shout(text: str) -> str:
         """Writes a text in capitals."""
         return text.upper()
 
-    assert shout.category is ToolCategory.COMMON
+    assert tool(shout).category is ToolCategory.COMMON
 
 
 def test_nothing_is_loaded_before_its_first_use() -> None:

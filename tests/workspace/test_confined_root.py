@@ -399,7 +399,7 @@ def test_an_unwritable_disk_is_reported_and_nothing_is_left(
 
 def exchanged(monkeypatch: pytest.MonkeyPatch, name: str, exchange: Callable[[], object]) -> None:
     """In the moment before ``name`` is opened somebody replaces it."""
-    real_open, done = os.open, []
+    real_open, done = os.open, list[object]()
 
     def late(path: str, flags: int, *more: int, dir_fd: int | None = None) -> int:
         if path == name and not done:

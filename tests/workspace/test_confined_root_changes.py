@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace import atomic_rename, confined_root, openat
+from atelier_desk.workspace import atomic_rename, confined_root, file_copying, openat
 from atelier_desk.workspace.confined_root import ConfinedRoot, problem
 
 
@@ -89,7 +89,7 @@ def test_a_refusal_names_the_requested_path(tmp_path: Path) -> None:
         (lambda: confined.rename("big", confined, "big"), "big exists already"),
     ):
         with pytest.raises(ToolError) as refused:
-            work()  # type: ignore[no-untyped-call]
+            work()
         assert text in str(refused.value)
     assert problem(OSError("odd"), "x").code == problem(OSError(errno.EIO, "odd"), "x").code == "io"
     assert str(problem(OSError(errno.EIO, "odd"), "x")) == "x: odd."
@@ -164,7 +164,7 @@ def test_a_write_by_others_at_the_last_moment_stays(tmp_path: Path, monkeypatch:
 
 def test_a_file_deleted_before_it_is_replaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("old")
-    real = confined_root.digest_of
+    real = file_copying.digest_of
 
     def gone(folder: int, name: str) -> str:
         (tmp_path / "a").unlink(missing_ok=True)
@@ -180,7 +180,7 @@ def test_a_name_created_at_the_last_moment_is_not_replaced(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "mine").write_text("mine")
-    real = confined_root.rename_new
+    real = atomic_rename.rename_new
 
     def late(source: int, name: str, target: int, new: str) -> None:
         (tmp_path / "a").write_text("theirs")
@@ -200,7 +200,11 @@ def test_a_name_created_at_the_last_moment_is_not_replaced(
 
 def test_a_temporary_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("theirs")
-    for make in (lambda path: path.write_text("begun"), lambda path: path.symlink_to("theirs")):
+    makes: tuple[Callable[[Path], object], ...] = (
+        lambda path: path.write_text("begun"),
+        lambda path: path.symlink_to("theirs"),
+    )
+    for make in makes:
         beside = tmp_path / ".atelier-known.tmp"
         make(beside)
         assert code_of(lambda: ConfinedRoot(tmp_path).write("a", b"new", temporary=".atelier-known.tmp")) == "exists"
@@ -363,7 +367,7 @@ def test_a_folder_being_moved_is_retried_and_then_reported(tmp_path: Path, monke
         def syscall(self, *given: object) -> int:
             tries.append(1)
             if len(tries) <= self.times:
-                monkeypatch.setattr(openat.ctypes, "get_errno", lambda: self.number)
+                monkeypatch.setattr(ctypes, "get_errno", lambda: self.number)
                 return -1
             return int(real.syscall(*given))
 

@@ -82,7 +82,7 @@ def own(ws: Path, pattern: str, monkeypatch: pytest.MonkeyPatch, **options: obje
 def test_a_real_rg_changes_nothing(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for pattern in PATTERNS:
         for options in ({}, {"ignore_case": True}, {"start": "deep"}, {"glob": "*.txt"}):
-            with_rg = search(ConfinedRoot(ws), pattern, most=1000, **options)  # type: ignore[arg-type]
+            with_rg = search(ConfinedRoot(ws), pattern, most=1000, **options)
             without = own(ws, pattern, monkeypatch, **options)
             assert (lines(with_rg), with_rg.searched >= without.searched) == (lines(without), True), (pattern, options)
 

@@ -39,7 +39,7 @@ class Decisions(Asker[ApprovalRequest]):
         "resume {workflow}"
     )
 
-    def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
+    def __init__(self, atelier: Atelier, out: Output, mode: str) -> None:
         super().__init__(out, atelier.approvals)
         self._approvals = atelier.approvals
         self._clock = atelier.clock

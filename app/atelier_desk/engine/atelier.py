@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,7 @@ class Atelier(LazyParts):
         strategy: Dispatch | str = "queue",
         mode: RunMode | str = "auto",
         tools: Sequence[GivenTool] = (),
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Run one turn: send ``prompt`` and yield its stream until the run ends, stops at a limit, or waits for an
         answer.
 
@@ -210,7 +210,7 @@ class Atelier(LazyParts):
             raise
         return listener.answer(self.runs.state_of(listener.run_id))
 
-    async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
+    async def follow(self, run_id: str, **resume: object) -> AsyncGenerator[StreamEvent, None]:
         """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:

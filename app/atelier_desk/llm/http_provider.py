@@ -211,10 +211,10 @@ class HttpProvider(ABC):
         """Return what ``call`` does at last, within the attempts of ``retry``."""
         return await call_with_retries(call, clock=self._clock, policy=self.retry, rng=self._rng)
 
-    async def optional_json(self, method: str, path: str) -> dict[str, Any]:
+    async def optional_json(self, path: str) -> dict[str, Any]:
         """Return the object of a page that not every server has, empty if missing."""
         try:
-            answer = await self.http.json(method, path)
+            answer = await self.http.json("GET", path)
         except ProviderError as error:
             if error.code in ("unreachable", "timeout"):
                 raise

@@ -161,11 +161,11 @@ class OpenAICompatibleProvider(HttpProvider):
         if self._is_openai() or is_azure(self.http.base_url) or info.source == "server":
             return info
         root = self.http.base_url.removesuffix("/v1")
-        props = await self.optional_json("GET", f"{root}/props")
+        props = await self.optional_json(f"{root}/props")
         settings = props.get("default_generation_settings")
         n_ctx = settings.get("n_ctx") if isinstance(settings, dict) else None
         if not isinstance(n_ctx, int):
-            lm_studio = await self.optional_json("GET", f"{root}/api/v0/models/{quote(model)}")
+            lm_studio = await self.optional_json(f"{root}/api/v0/models/{quote(model)}")
             n_ctx = lm_studio.get("loaded_context_length") or lm_studio.get("max_context_length")
         if not isinstance(n_ctx, int) or n_ctx <= 0:
             return info

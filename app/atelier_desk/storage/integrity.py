@@ -80,7 +80,7 @@ async def damaged_rows(run: Run, progress: Callable[[int, int], None] | None = N
     return await _everywhere(run, check, progress)
 
 
-async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:
+async def unreadable_event(run: Run, run_id: str, after: int) -> Damage | None:
     """Return the first event of a run, above a number, that the engine cannot read; None if it can read all."""
     seq = after
     while True:

@@ -5,6 +5,7 @@ Modules are loaded on demand.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __all__ = ["CONTROL_TOOLS", "ToolCategory", "ToolRegistry", "tool"]
@@ -15,6 +16,4 @@ _HOMES = {"CONTROL_TOOLS": "control", "ToolCategory": "base", "ToolRegistry": "r
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

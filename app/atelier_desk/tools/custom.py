@@ -72,6 +72,32 @@ class FunctionTool(Tool):
         return type(self).__dict__["function"](*args, **kwargs)
 
 
+class _Options(typing.TypedDict, total=False):
+    """The keyword arguments of ``tool``."""
+
+    name: str | None
+    description: str | None
+    category: ToolCategory | str
+    section: str
+    effect: Effect | str
+    risk: Risk | str
+    idempotent: bool
+    timeout_s: float | None
+    awaits_external_response: bool
+    title: str
+    icon: str
+    summary: str
+    subjects: Mapping[str, SubjectKind] | None
+
+
+@typing.overload
+def tool(function: Function, /, **options: typing.Unpack[_Options]) -> FunctionTool: ...
+
+
+@typing.overload
+def tool(**options: typing.Unpack[_Options]) -> Callable[[Function], FunctionTool]: ...
+
+
 def tool(
     function: Function | None = None,
     *,
@@ -88,7 +114,7 @@ def tool(
     icon: str = "terminal",
     summary: str = "",
     subjects: Mapping[str, SubjectKind] | None = None,
-) -> Any:
+) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Make a tool of a typed function; with or without parentheses. Gives a ``FunctionTool``, still callable as the
     function.
 

@@ -70,7 +70,7 @@ def trusted() -> ssl.SSLContext:
 class WebClient:
     """The connections of one call; close it with ``async with``."""
 
-    def __init__(self, dialer: Dialer, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, dialer: Dialer, tls: ssl.SSLContext | None) -> None:
         self.dialer = dialer
         self._tls = tls
         self._pool: httpcore.AsyncConnectionPool | None = None

@@ -126,7 +126,7 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
             detail=f"{type(error).__name__}: {str(error)[:200]}",
             others=", ".join(engine.title for name, engine in ENGINES.items() if name not in ("ddgs", "off")),
         ) from None
-    return _hits(rows, "title", "href", "body", "date")
+    return _hits(rows, "href", "body", "date")
 
 
 def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, object]]:
@@ -148,20 +148,20 @@ async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
             "among the formats in the settings.yml of that server (search: formats)."
         )
         raise ProviderError(said_so, code="search_format", address=searcher.settings.address) from None
-    return _hits(_rows(answer, "results"), "title", "url", "content", "publishedDate")
+    return _hits(_rows(answer), "url", "content", "publishedDate")
 
 
 async def _brave(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     path = "/res/v1/web/search?" + urlencode({"q": query[:400], "count": limit})
     answer = await searcher.ask("GET", path, header="x-subscription-token")
     found = answer.get("web") if isinstance(answer, dict) else None
-    return _hits(_rows(found or {}, "results"), "title", "url", "description", "page_age", "age")
+    return _hits(_rows(found or {}), "url", "description", "page_age", "age")
 
 
 async def _tavily(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     payload = {"query": query[:400], "max_results": limit}
     answer = await searcher.ask("POST", "/search", payload, header="authorization", before="Bearer ")
-    return _hits(_rows(answer, "results"), "title", "url", "content", "published_date")
+    return _hits(_rows(answer), "url", "content", "published_date")
 
 
 async def _nobody(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
@@ -177,8 +177,8 @@ ENGINES: dict[str, SearchEngine] = {
 }
 
 
-def _rows(said: object, name: str) -> list[Any]:
-    rows = said.get(name) if isinstance(said, dict) else None
+def _rows(said: object) -> list[Any]:
+    rows = said.get("results") if isinstance(said, dict) else None
     if not isinstance(rows, list):
         raise ToolError(
             "The search service answers something that is no list of results. Try again later.", code="search"
@@ -186,7 +186,7 @@ def _rows(said: object, name: str) -> list[Any]:
     return rows
 
 
-def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) -> list[WebHit]:
+def _hits(rows: Iterable[Any], url: str, excerpt: str, *dates: str) -> list[WebHit]:
     """Convert rows of an answer; those without a page's address are skipped."""
     found = []
     for row in rows:
@@ -194,7 +194,7 @@ def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) 
             date = next((str(row[each]) for each in dates if row.get(each)), "")
             found.append(
                 WebHit(
-                    _plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]
+                    _plain(row.get("title"))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]
                 )
             )
     return found

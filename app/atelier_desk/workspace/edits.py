@@ -51,7 +51,7 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
     return file.with_text(pattern.sub(lambda match: fitted(file, match[0], new), file.text))
 
 
-def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str = "") -> Text:
+def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str) -> Text:
     """Replace the lines ``start`` to ``end`` (from 1, inclusive), which must equal ``expected``; an empty ``new``
     deletes them.
 

@@ -16,7 +16,7 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.presentation.rows.transcript_entries import Call, Entry
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, EntryKind
 from tests.desktop.chat.panel_harness import PanelHarness
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
@@ -310,8 +310,8 @@ async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_wit
     await harness.open()
     messages: list[str] = []
     harness.panel.sending.status_changed.connect(messages.append)
-    kinds = ("user", "assistant", "user", "assistant")
-    harness.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])  # type: ignore[arg-type]
+    kinds: tuple[EntryKind, ...] = ("user", "assistant", "user", "assistant")
+    harness.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])
     notes: dict[str, QLabel] = {}
     for entry in harness.panel.view.entries[::2]:
         harness.panel.commands.edit(entry)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTextBoundaryFinder
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -212,9 +212,10 @@ async def test_hints_are_suppressed_while_a_guide_is_shown(panel: Panel) -> None
 
 def test_nothing_is_created_before_the_engine_is_open(qtbot: QtBot) -> None:
     bridge = FakeBridge(FakeAtelier())
-    page = StartPage(bridge, FolderController(bridge, None), None)  # type: ignore[arg-type]
-    qtbot.addWidget(page)
-    page.show()
+    window = QWidget()
+    qtbot.addWidget(window)
+    page = StartPage(bridge, FolderController(bridge, window), window)
+    window.show()
     assert page.findChildren(QPushButton) == []
     assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
 

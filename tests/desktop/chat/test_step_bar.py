@@ -48,6 +48,10 @@ class StepBarHarness:
             await asyncio.sleep(0.002)
         raise AssertionError("it never came true")
 
+    async def until_text(self, text: str) -> None:
+        """Wait until this step can be taken: while the bar is busy a click is ignored."""
+        await self.until(lambda: self.text == text and not self.bar._busy)
+
     def press(self, name: str) -> None:
         button = self.bar.findChild(QPushButton, name)
         assert button is not None
@@ -70,13 +74,13 @@ async def harness(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[StepBarHarness]
 
 async def test_it_shows_the_next_step_and_runs_it(harness: StepBarHarness) -> None:
     run_id = await harness.send()
-    await harness.until(lambda: harness.text == "Next: Tester calls its model.")
+    await harness.until_text("Next: Tester calls its model.")
     assert harness.model.requests == []
     harness.press("step-next")
-    await harness.until(lambda: harness.text == "Next: Tester runs “Calculator”.")
+    await harness.until_text("Next: Tester runs “Calculator”.")
     assert len(harness.model.requests) == 1
     harness.press("step-next")
-    await harness.until(lambda: harness.text == "Next: Tester calls its model." and not harness.bar._busy)
+    await harness.until_text("Next: Tester calls its model.")
     harness.press("step-next")
     await harness.until(lambda: harness.bar.isHidden())
     assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -87,7 +91,7 @@ async def test_every_double_click_is_one_step(harness: StepBarHarness) -> None:
     """Also if the click comes between the engine's answer and the next query."""
     run_id = await harness.send()
     for words in ("Next: Tester calls its model.", "Next: Tester runs “Calculator”.", "Next: Tester calls its model."):
-        await harness.until(lambda words=words: harness.text == words and not harness.bar._busy)  # type: ignore[misc]
+        await harness.until_text(words)
         before = len(harness.model.requests)
         for _ in range(2):
             harness.bar.take_step()
@@ -116,7 +120,7 @@ async def test_step_mode_pauses_a_running_run_and_releases_it(harness: StepBarHa
     harness.bar.set_stepping(True)
     await asyncio.sleep(0)
     harness.model.gate.set()
-    await harness.until(lambda: harness.text == "Next: Tester runs “Calculator”.")
+    await harness.until_text("Next: Tester runs “Calculator”.")
     harness.bar.set_stepping(False)
     await harness.until(lambda: harness.bar.isHidden())
     assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED

@@ -22,6 +22,7 @@ from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -123,7 +124,7 @@ async def test_undo_and_cancel_have_different_labels_in_every_language(panel: Pa
         words = {button.text().replace("&", "") for button in box.buttons()}
         assert len(words) == 2
         assert _("Cancel") not in words
-        box.findChild(QPushButton, "confirm-no").click()  # type: ignore[union-attr]
+        child(box, QPushButton, "confirm-no").click()
         await settle()
     assert panel.engine.calls("files.undo") == []
 

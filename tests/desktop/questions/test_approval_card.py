@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QListWidget
+from PySide6.QtWidgets import QApplication, QListWidget, QPushButton
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -18,6 +18,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText, Present
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_fixtures import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"
@@ -214,7 +215,7 @@ async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene) -
 async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene) -> None:
     s = scene(asks())
     reason = s.find("approval-reason")
-    reject = s.find("approval-reject")
+    reject = child(s.card, QPushButton, "approval-reject")
     assert reject.icon().isNull()
     QTest.keyClick(s.card, Qt.Key.Key_R)
     assert not reject.icon().isNull(), "the sign of the Enter key"

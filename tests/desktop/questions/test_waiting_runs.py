@@ -106,7 +106,14 @@ async def test_an_answer_while_the_list_loads_is_respected() -> None:
     assert questions.pending() == []
 
 
-STOPPED = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")
+STOPPED = AgentNode(
+    run_id="r5",
+    name="Chief",
+    status="paused",
+    pause="limit",
+    limit="month",
+    limit_figures={"value": 0.5, "cap": 0.52, "needed": 0.25, "left": 0.02},
+)
 
 
 def of_run(kind: ChunkType, **data: Any) -> StreamEvent:
@@ -124,7 +131,9 @@ async def test_a_run_stopped_at_a_limit_waits_until_it_continues_also_after_a_re
     questions = WaitingRuns(bridge)
     questions.start()
     await settle()
-    assert [(each.run_id, each.workflow_id, each.kind) for each in questions.stopped()] == [("r5", "w1", "unpriced")]
+    (stopped,) = questions.stopped()
+    assert (stopped.run_id, stopped.workflow_id, stopped.kind) == ("r5", "w1", "month")
+    assert (stopped.value, stopped.cap, stopped.details) == (0.5, 0.52, {"needed": 0.25, "left": 0.02})
     assert len(questions) == 1
     bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
     assert questions.stopped() == []

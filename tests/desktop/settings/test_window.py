@@ -203,7 +203,7 @@ async def test_a_found_row_stays_in_sight_while_its_page_grows(window: SettingsW
     qtbot.waitUntil(lambda: mark.visibleRegion().boundingRect().height() > 10)
 
 
-async def test_what_follows_a_found_heading_is_in_sight(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_what_follows_a_found_heading_is_in_sight(window: SettingsWindow) -> None:
     """A heading just above the edge counted as in sight."""
     window.show_page("approvals")
     await settle()
@@ -217,7 +217,7 @@ async def test_what_follows_a_found_heading_is_in_sight(window: SettingsWindow, 
     assert heading.mapTo(area.viewport(), QPoint()).y() + heading.height() + 40 < area.viewport().height()
 
 
-async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow) -> None:
     await search(window, "file")  # creates all pages
     await search(window, "b2sum")
     rows = [(name, each.at.row()) for name, each in window._found if each.at is not None]

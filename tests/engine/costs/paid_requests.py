@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -89,7 +90,7 @@ class Paid:
         return ToolContext(workflow_id="w", run_id=self.run_id, call_id="call", spending=self.spending)
 
     def paying(self) -> Paying:
-        return lambda *order: self.spending.paying(*order, where="Settings")
+        return partial(self.spending.paying, where="Settings")
 
 
 async def reply(paid: Paid) -> str:
@@ -156,7 +157,7 @@ def opened(open_atelier: Opener) -> Callable[..., Any]:
             paid = Paid(atelier, server, True)
 
             async def open_(agent: AgentConfig, language: str) -> OpenModel:
-                return OpenModel(paid, paid, paid.info, ToolDialect.NATIVE)  # type: ignore[arg-type]
+                return OpenModel(paid, paid, paid.info, ToolDialect.NATIVE)
 
             atelier.environment.gateway.open = open_  # type: ignore[method-assign]
             await atelier.settings.update(name_by_model=False, memories_at_end="off")

@@ -54,7 +54,7 @@ class Endings:
         self._how = how
         paid.stream = self.stream  # type: ignore[method-assign]
 
-    async def stream(self, _request: ChatRequest) -> Any:
+    async def stream(self, request: ChatRequest) -> Any:
         self.requests += 1
         if self._how == "a call":
             self.asked.set()
@@ -235,7 +235,7 @@ async def test_a_summary_counts(opened: Any, how: str, parts: int) -> None:
             async for delta in summarise(request) if not endings.requests else answer(paid, request):
                 yield delta
 
-        paid.stream = stream  # type: ignore[method-assign]
+        paid.stream = stream
         run_id = await paid.atelier.runs.send(workflow.id, "word after word " * 500, agent=AGENT)
         await asyncio.wait_for(endings.asked.wait(), 10)
         if parts:
@@ -258,7 +258,7 @@ async def test_a_workflow_that_is_deleted_meanwhile_does_not_take_the_cost_with_
             await gate.wait()
             yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
 
-        paid.stream = stream  # type: ignore[method-assign]
+        paid.stream = stream
         task = asyncio.create_task(title(paid))
         await asked.wait()
         await paid.atelier.workflows.delete(paid.handle.workflow_id)
@@ -329,7 +329,7 @@ async def test_a_model_reported_as_free_but_charged_for_needs_a_price(opened: An
                 reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10, cost=LIMIT))
             )
 
-        paid.stream = stream  # type: ignore[method-assign]
+        paid.stream = stream
         for _ in range(3):
             limit = await reply(paid)
         assert (limit, len(paid.sent)) == (LimitKind.UNPRICED, 1), "without a price nothing could be reserved for it"

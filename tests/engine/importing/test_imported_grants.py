@@ -250,7 +250,7 @@ async def test_a_kill_between_the_steps_of_suspending_loses_no_folder(open_ateli
 def test_only_a_listed_service_at_its_standard_address_needs_no_confirmation(
     fields: dict[str, object], about: tuple[str, ...]
 ) -> None:
-    found = of_provider(ProviderConfig(**{"name": "x", "kind": "openai", **fields}))
+    found = of_provider(ProviderConfig.model_validate({"name": "x", "kind": "openai", **fields}))
     assert tuple(each.removesuffix("/v1") for each in found) == tuple(each.removesuffix("/v1") for each in about)
 
 
@@ -356,9 +356,12 @@ def columns(model: type[BaseModel]) -> Iterator[str]:
 
 
 def test_every_column_is_known_to_grant_nothing_or_is_suspended() -> None:
-    stored = {each.name: each.model for each in vars(tables).values() if isinstance(each, Table)}
+    stored: dict[str, type[BaseModel]] = {
+        each.name: each.model for each in vars(tables).values() if isinstance(each, Table)
+    }
+    stored["setting"] = Settings
     plain, held = _by_table(PLAIN), _by_table(HELD)
-    for name, model in {**stored, "setting": Settings}.items():
+    for name, model in stored.items():
         assert sorted([*plain[name], *held.get(name, ())]) == sorted(columns(model)), (
             f"say of each column of {name} what data from elsewhere does with it"
         )

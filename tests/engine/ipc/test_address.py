@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.engine.ipc import address
 from atelier_desk.engine.ipc.address import (
     NOTE,
     SOCKET_PATH_BYTES,
@@ -45,9 +45,9 @@ def test_a_long_path_uses_a_private_runtime_folder(tmp_path: Path, monkeypatch: 
 
 
 def test_a_runtime_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address.os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
-    monkeypatch.setattr(address.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     real = Path.mkdir
 
     def in_tmp(self: Path, *args: object, **options: object) -> None:

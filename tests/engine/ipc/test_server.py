@@ -334,9 +334,14 @@ def test_an_invalid_request_counts_as_a_new_command(nonsense: object) -> None:
 
 async def test_the_window_is_raised_only_where_there_is_one(datadir: DataDir) -> None:
     raised: list[bool] = []
+
+    def raise_window() -> bool:
+        raised.append(True)
+        return True
+
     async with IpcServer(None, datadir) as server:
         assert await (await _greeted(datadir)).raise_window() is False
-        server.on_raise = lambda: raised.append(True) or True
+        server.on_raise = raise_window
         assert await (await _greeted(datadir)).raise_window() is True
     assert raised == [True]
 

@@ -65,7 +65,7 @@ async def two_versions(atelier: Atelier, model: ScriptedModel) -> tuple[str, str
 
 
 def versions() -> ScriptedModel:
-    plan = [todo("create", name="Plan"), "Planned.", "Later."]
+    plan: list[Step] = [todo("create", name="Plan"), "Planned.", "Later."]
     return ScriptedModel(
         [*plan, *finishing("Plan"), todo("create", name="More"), "Done.", "Really.", todo("list"), "Nothing done."]
     )

@@ -373,7 +373,7 @@ async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(open_ate
         assert data is not None
         assert conversation_snapshots.decode(data, turns) == (
             len(turns),
-            replace(before, history=without_replaced(before.history), since=0),
+            replace(before, history=History(without_replaced(before.history)), since=0),
         )
 
 
@@ -385,7 +385,9 @@ async def test_values_that_json_cannot_express_prevent_a_snapshot(open_atelier: 
         assert conversation_snapshots.encode(before, turns) is not None
         odd = ContextEntry(seq=-1, kind=EntryKind.USER, text="\ud800")
         assert (
-            conversation_snapshots.encode(conversation_snapshots.InheritedState((odd,), folded=before.folded), turns)
+            conversation_snapshots.encode(
+                conversation_snapshots.InheritedState(History((odd,)), folded=before.folded), turns
+            )
             is None
         )
 

@@ -304,12 +304,12 @@ async def test_nothing_is_appended_to_a_finished_run(open_atelier: Opener) -> No
 
 def commits_of(atelier: Atelier) -> list[list[str]]:
     """The event types of each commit from now on."""
-    commit = atelier.repos.journal.commit
+    store = atelier.repos.journal.commit
     seen: list[list[str]] = []
 
-    async def counted(what: Commit) -> None:
-        seen.append([event.body.type for event in what.events])
-        await commit(what)
+    async def counted(commit: Commit) -> None:
+        seen.append([event.body.type for event in commit.events])
+        await store(commit)
 
     atelier.repos.journal.commit = counted  # type: ignore[method-assign]
     return seen
@@ -369,11 +369,11 @@ async def test_numbers_continue_after_a_commit_stored_despite_an_error(open_atel
         workflow = await atelier.workflows.create()
         handle = RunHandle(run_id="r", workflow_id=workflow.id)
         await atelier.journal.append(handle, RunStarted(agent=agent()))
-        commit = atelier.repos.journal.commit
+        store = atelier.repos.journal.commit
 
-        async def unsure(what: Commit) -> None:
-            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
-            await commit(what)
+        async def unsure(commit: Commit) -> None:
+            atelier.repos.journal.commit = store  # type: ignore[method-assign]
+            await store(commit)
             raise StorageError("The connection is gone.", code="io")
 
         atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
@@ -391,13 +391,13 @@ async def test_a_workflow_deleted_during_a_commit_keeps_its_order(open_atelier: 
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         one, two = (RunHandle(run_id=run_id, workflow_id=workflow.id) for run_id in ("one", "two"))
-        commit, reached, let_go = atelier.repos.journal.commit, asyncio.Event(), asyncio.Event()
+        store, reached, let_go = atelier.repos.journal.commit, asyncio.Event(), asyncio.Event()
 
-        async def held(what: Commit) -> None:
+        async def held(commit: Commit) -> None:
             if not reached.is_set():
                 reached.set()
                 await let_go.wait()
-            await commit(what)
+            await store(commit)
 
         atelier.repos.journal.commit = held  # type: ignore[method-assign]
         first = asyncio.create_task(atelier.journal.append(one, RunStarted(agent=agent()), UserMessage(content="one")))

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.clock import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
@@ -73,12 +73,12 @@ async def begun(atelier: Atelier, run_id: str = "r", workflow_id: str = "", **st
 @asynccontextmanager
 async def held(atelier: Atelier) -> AsyncIterator[None]:
     """The next commit waits until the block has ended."""
-    commit, let_go = atelier.repos.journal.commit, asyncio.Event()
+    store, let_go = atelier.repos.journal.commit, asyncio.Event()
 
-    async def waits(what: Commit) -> None:
-        atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+    async def waits(commit: Commit) -> None:
+        atelier.repos.journal.commit = store  # type: ignore[method-assign]
         await let_go.wait()
-        await commit(what)
+        await store(commit)
 
     atelier.repos.journal.commit = waits  # type: ignore[method-assign]
     yield
@@ -371,10 +371,10 @@ async def test_a_cancelled_append_is_completed(open_atelier: Opener) -> None:
 async def test_a_run_whose_commit_failed_is_read_again_before_the_next(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
-        commit = atelier.repos.journal.commit
+        store = atelier.repos.journal.commit
 
-        async def refused(what: Commit) -> None:
-            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+        async def refused(commit: Commit) -> None:
+            atelier.repos.journal.commit = store  # type: ignore[method-assign]
             raise StorageError("The disk is full.", code="disk_full")
 
         atelier.repos.journal.commit = refused  # type: ignore[method-assign]

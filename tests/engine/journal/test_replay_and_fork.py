@@ -172,6 +172,7 @@ async def test_a_replay_of_a_fork_equals_what_was_published_of_it(open_atelier: 
         assert published == [event.wire() async for event in atelier.runs.replay(fork.id)]
         team_sums = [event["team"] for event in published if event["chunk_type"] == "usage"]
         tree = await atelier.teams.tree(fork.id)
+        assert isinstance(team_sums[-1], dict)
         assert team_sums[-1]["tokens_output"] == tree.total.usage.tokens_output
 
 
@@ -433,5 +434,5 @@ async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tm
         assert first in check.message
         info = await atelier.data.backup_create(tmp_path / "one.zip")
         assert {each.run for each in info.damaged_rows} == {first}
-        info = await atelier.data.export_jsonl(tmp_path / "export")
-        assert {each.run for each in info.damaged_rows} == {first}
+        transfer = await atelier.data.export_jsonl(tmp_path / "export")
+        assert {each.run for each in transfer.damaged_rows} == {first}

@@ -17,6 +17,7 @@ from atelier_desk.engine.maintenance import doctor, system_checks
 from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.local.model_files import MANIFEST, UNREADABLE, ModelStore
+from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.storage.copies import bounded_reading
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.support.hashing import sha256_of
@@ -124,6 +125,7 @@ async def test_a_broken_part_fails_only_its_own_check(open_atelier: Opener, erro
 async def test_expensive_parts_are_only_located_unless_everything_is_tested(open_atelier: Opener) -> None:
     async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
         provider = await atelier.providers.provider("local")
+        assert isinstance(provider, LocalProvider)
         for deep in (False, True):
             found = by_name(await checks(atelier, deep=deep))
             assert found["embedder"].status == ("fail" if deep else "ok")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.engine.projects import scan
+from atelier_desk.support.visible_and_shortened_text import is_storable_name
 from atelier_desk.workspace.confined_root import ConfinedRoot
 
 
@@ -22,8 +23,12 @@ def test_the_first_files_end_the_search(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(300):
         (tmp_path / f"{number:03}.md").write_text("")
     looked: list[str] = []
-    known = scan.is_storable_name
-    monkeypatch.setattr(scan, "is_storable_name", lambda path: looked.append(path) or known(path))
+
+    def looking(path: str) -> bool:
+        looked.append(path)
+        return is_storable_name(path)
+
+    monkeypatch.setattr(scan, "is_storable_name", looking)
     root = ConfinedRoot(tmp_path, real=True)
     assert scan.has_files(root, 20)
     assert scan.any_file(root)

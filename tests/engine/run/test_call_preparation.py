@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.call_verdict import Judge
@@ -161,7 +162,7 @@ SPEND = ToolCall(id="c", name="spend", arguments={"number": 1})
 
 async def result_of(atelier: Atelier, run_id: str) -> dict[str, Any]:
     events = await atelier.repos.journal.events(run_id)
-    return next(event.body.result for event in events if event.body.type == "tool_call_finished")
+    return next(event.body.result for event in events if isinstance(event.body, ToolCallFinished))
 
 
 @pytest.mark.parametrize("given", [None, {"number": 2}, {"number": True}, {"number": 1.0}])

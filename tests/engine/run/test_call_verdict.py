@@ -18,7 +18,8 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.call_verdict import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
+from atelier_desk.engine.run.call_facts import facts
+from atelier_desk.engine.run.call_verdict import PLAN_REFUSAL, Judge, disclosure_filter, refusal, verdict
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern

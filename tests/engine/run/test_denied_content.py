@@ -185,7 +185,7 @@ def seen(text: str) -> bool:
 async def results(
     open_atelier: Opener,
     place: Place,
-    approval: str,
+    approval: ApprovalMode,
     calls: list[Call],
     rules: Sequence[str] = RULES,
 ) -> list[str]:
@@ -222,11 +222,11 @@ def _plain(event: StreamEvent) -> str:
 @pytest.mark.parametrize(
     ("approval", "mounts", "start", "step"),
     [
-        ("auto", True, 0, 1),
-        ("plan", True, 0, 27),
-        ("selective", True, 1, 27),
-        ("edit", True, 2, 27),
-        ("auto", False, 0, 3),
+        (ApprovalMode.AUTO, True, 0, 1),
+        (ApprovalMode.PLAN, True, 0, 27),
+        (ApprovalMode.SELECTIVE, True, 1, 27),
+        (ApprovalMode.EDIT, True, 2, 27),
+        (ApprovalMode.AUTO, False, 0, 3),
     ],
     ids=["auto", "plan", "selective", "edit", "without mounts"],
 )
@@ -234,7 +234,7 @@ def _plain(event: StreamEvent) -> str:
 async def test_denied_content_is_never_reached(
     open_atelier: Opener,
     place: Place,
-    approval: str,
+    approval: ApprovalMode,
     mounts: bool,
     start: int,
     step: int,
@@ -260,7 +260,7 @@ async def test_denied_content_is_never_reached(
 
 
 async def test_the_result_of_a_denied_call_names_the_rule(open_atelier: Opener, place: Place) -> None:
-    told = await results(open_atelier, place, "auto", [("read_file", {"path": ".env"})])
+    told = await results(open_atelier, place, ApprovalMode.AUTO, [("read_file", {"path": ".env"})])
     [end] = [json.loads(each)["data"] for each in told if '"tool_end"' in each]
     assert (end["result"]["code"], end["result"]["rule"]) == ("denied", "read_file(.env)")
 
@@ -366,7 +366,7 @@ async def test_tools_that_search_project_files_reveal_nothing_of_denied_ones(
             (place.workspace / name).symlink_to(folder / name)
     calls = [("get_project_info", {}), ("run_npm_script", {"script": "nothing"})]
     rules = tuple(f"read_file({name})" for name in MANIFESTS) if where == "denied" else ()
-    found = await results(open_atelier, place, "auto", calls, rules)
+    found = await results(open_atelier, place, ApprovalMode.AUTO, calls, rules)
     assert any("manifests" in each for each in found), "the call was made"
     assert not [each for each in found if seen(each)]
 
@@ -454,7 +454,9 @@ async def test_nothing_changes_a_file_that_a_rule_protects_from_changes(open_ate
         ("copy_file", {"source": "plain.txt", "destination": "vendor"}),
         ("run_command", {"command": "python3 -c \"open('config/other.yml','w').write('x')\"", "modifies_files": True}),
     ]  # fmt: skip
-    await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
+    await results(
+        open_atelier, place, ApprovalMode.AUTO, calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)")
+    )
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
     # A build still creates files next to it.

@@ -37,6 +37,7 @@ from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import driver as module
+from atelier_desk.engine.run import mcp_server_requests
 from atelier_desk.engine.run.driver import OUT_OF_TIME, Driver, Stop, closing_events
 from atelier_desk.engine.run.reducer.next_step import (
     AnswerChildren,
@@ -146,7 +147,7 @@ def driver(noted: Noted, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) ->
         noted.done.append(("sample", asked.call.id, key))
 
     monkeypatch.setattr(module, "ModelCall", Model)
-    monkeypatch.setattr(module.mcp_server_requests, "sample_for_call", sampled)
+    monkeypatch.setattr(mcp_server_requests, "sample_for_call", sampled)
     return made
 
 
@@ -257,7 +258,7 @@ class Slot:
 async def test_a_period_of_work_acquires_and_releases_one_slot(driver: Driver, noted: Noted, waited: bool) -> None:
     noted.current = Script(config=agent(budget=Budget(max_seconds=5))).state
     driver._slots = slots = Slot(waited)  # type: ignore[assignment]
-    left = [CallModel(), CallModel(), Wait("user")]
+    left: list[Step] = [CallModel(), CallModel(), Wait("user")]
     driver._step = lambda state: left.pop(0)  # type: ignore[method-assign]
     await driver.drive()
     assert (slots.in_use, slots.freed, driver.waits_for_slot) == (["r"], ["r"], False)
@@ -376,7 +377,7 @@ async def test_a_timed_out_step_ends_before_that_is_recorded_even_when_it_fails(
         over.append("written, and what was received of a reply is gone" if more["clear_partial"] else "written")
         return await real(*given)
 
-    driver._env.journal.append_if = append_if  # type: ignore[method-assign, assignment]
+    driver._env.journal.append_if = append_if  # type: ignore[method-assign]
 
     doing = asyncio.ensure_future(driver._in_time(noted.current, stubborn()))
     await clock.settle()
@@ -437,7 +438,8 @@ async def test_a_stop_is_recorded_and_acknowledged(
     assert await driver._advance(), "it is judged anew"
     assert noted.done == [("conclude", "clear_partial")]
     assert ["user" if body in then else body.type for body in noted.committed] == committed
-    assert (stop.done.result(), driver.stop, driver.pause_requested) == (done, None, not paused or final)
+    assert (stop.done.result(), driver.pause_requested) == (done, not paused or final)
+    assert driver.stop is None
 
 
 def test_a_call_is_closed_with_the_message_of_its_own_request() -> None:

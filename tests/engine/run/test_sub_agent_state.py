@@ -15,6 +15,7 @@ from atelier_desk.domain.events.run import (
     ChildStarted,
     LimitKind,
     LimitsRaised,
+    PauseReason,
     RunPaused,
 )
 from atelier_desk.domain.team import ChildStatus, Spending
@@ -103,6 +104,6 @@ def test_only_a_result_with_a_report_counts_as_reporting_the_end() -> None:
 
 
 def test_a_pause_holds_a_run_that_waits_for_its_sub_agents() -> None:
-    state = after(planned(0, 1), ChildStarted(child_id="k0"), RunPaused(reason="user"), end("k0"))
+    state = after(planned(0, 1), ChildStarted(child_id="k0"), RunPaused(reason=PauseReason.USER), end("k0"))
     assert (next_step(state), state.status) == (Wait("paused"), RunStatus.PAUSED)
     assert sub_agent_state.startable(state)[0].id == "k1"

@@ -47,7 +47,9 @@ async def test_the_scope_of_memories_survives_the_process(open_atelier: Opener) 
             None,
             None,
         ]
-        assert fold(events).tool_state == {"MemoryTool": {"workflow_id": None}}
+        state = fold(events)
+        assert state is not None
+        assert state.tool_state == {"MemoryTool": {"workflow_id": None}}
         assert [memory.content for memory in await atelier.memories.proposed()] == ["Kept for all."]
     assert "Until they answer it is known in this workflow alone" in results(model)
 

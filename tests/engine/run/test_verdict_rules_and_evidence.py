@@ -30,6 +30,7 @@ from atelier_desk.engine.run.call_verdict import (
 )
 from atelier_desk.engine.run.permission_rules import rules
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
@@ -47,17 +48,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_permanent_rule_is_offered_only_for_calls_the_mode_asks_about(folder: Path) -> None:
-    new = {"path": "a.txt", "content": "x"}
-    assert judged(run_in(folder), "write_file", **new).always == (f"write_file(//{str(folder).lstrip('/')}/a.txt)",)
-    assert judged(run_in(folder, (Action.ASK, "write_file")), "write_file", **new).always == ()
+    def always(run: RunState) -> tuple[str, ...]:
+        return judged(run, "write_file", path="a.txt", content="x").always
+
+    assert always(run_in(folder)) == (f"write_file(//{str(folder).lstrip('/')}/a.txt)",)
+    assert always(run_in(folder, (Action.ASK, "write_file"))) == ()
     assert judged(run_in(folder), "write_file", path=".git/config", content="x").always == ()
-    assert judged(run_in(folder, (Action.DENY, "write_file")), "write_file", **new).always == ()
-    assert judged(run_in(folder, mode=ApprovalMode.AUTO), "write_file", **new).always == ()
+    assert always(run_in(folder, (Action.DENY, "write_file"))) == ()
+    assert always(run_in(folder, mode=ApprovalMode.AUTO)) == ()
 
 
 def test_a_call_that_cannot_be_inspected_is_recorded_as_such(folder: Path) -> None:
-    for path, effect in (("a\0b", "write_file"), ("a\0b", "read_file")):
-        found = judged(run_in(folder), effect, path=path, **({"content": "x"} if effect == "write_file" else {}))
+    for effect, found in (
+        ("write_file", judged(run_in(folder), "write_file", path="a\0b", content="x")),
+        ("read_file", judged(run_in(folder), "read_file", path="a\0b")),
+    ):
         assert (found.verdict.action, found.verdict.reason, found.always) == (Action.ASK, "unparsed", ())
         assert (found.reads, found.grounds.unread, found.grounds.changes) == (effect, True, effect == "write_file")
     assert not judged(run_in(folder), "read_file", path="a").grounds.unread
@@ -78,10 +83,10 @@ def test_a_file_written_after_reading_outside_content_counts_as_such(folder: Pat
 
 def test_sending_needs_approval_after_the_team_read_outside_content(folder: Path) -> None:
     run = run_in(folder, (Action.ALLOW, "*"))
-    outside = {"path": f"{folder.parent}/a", "content": "x"}
-    found = judged(run, "write_file", tainted=("evil.example",), **outside).verdict
+    outside = f"{folder.parent}/a"
+    found = judged(run, "write_file", tainted=("evil.example",), path=outside, content="x").verdict
     assert (found.action, found.reason, found.about) == (Action.ASK, "tainted", "evil.example")
-    assert judged(run, "write_file", **outside).verdict.action is Action.ALLOW
+    assert judged(run, "write_file", path=outside, content="x").verdict.action is Action.ALLOW
 
 
 def test_the_protected_names_of_a_command_are_those_of_its_last_judgement(folder: Path) -> None:

@@ -75,7 +75,9 @@ async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Open
         workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
         run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
         await atelier.runs.wait(run_id)
-        state = fold(await atelier.repos.journal.events(run_id)).tool_state
+        run = fold(await atelier.repos.journal.events(run_id))
+        assert run is not None
+        state = run.tool_state
         assert {Path(key).name for known in state.values() for key in known} == {"a.py", "b.py", "c.py"}
     # Somebody changes a file while the program is not running: the agent must read it again.
     (tmp_path / "a.py").write_text("x = 1  # mine\n")
@@ -84,5 +86,5 @@ async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Open
         (asked,) = await atelier.approvals.pending()
         await atelier.approvals.approve(asked.id)
         await atelier.runs.wait(run_id)
-    assert "changed again" in told(model)
+    assert "changed by someone else" in told(model)
     assert (tmp_path / "a.py").read_text() == "x = 1  # mine\n"

@@ -117,7 +117,9 @@ async def test_an_agents_schema_is_stored_and_in_its_file(open_atelier: Opener) 
         with pytest.raises(UsageError, match=r"\$\.properties"):
             await import_agent(atelier.agents, text.replace('"type": "string"', '"type": "words"'))
     assert again.config.answer_schema == schema
-    assert list(again.config.answer_schema["properties"]) == ["why", "answer"], "models write the fields in this order"
+    properties = again.config.answer_schema["properties"]
+    assert isinstance(properties, dict)
+    assert list(properties) == ["why", "answer"], "models write the fields in this order"
 
 
 WHERE = {

@@ -249,9 +249,12 @@ async def test_stop_and_the_end_of_the_program_cancel_it(open_atelier: Opener) -
         atelier.runs.remembering.watch()
         for stop in (atelier.runs.cancel, atelier.runs.remembering.stop):
             told: list[str] = []
-            unsubscribe = atelier.bus.on_changed(
-                lambda topic, id, told=told: told.append(id) if topic == "memory" else None
-            )  # type: ignore[misc]
+
+            def tell(topic: str, id: str, told: list[str] = told) -> None:
+                if topic == "memory":
+                    told.append(id)
+
+            unsubscribe = atelier.bus.on_changed(tell)
             model.gate = None
             requests = len(model.requests)
             workflow_id = (await atelier.workflows.create("w")).id

@@ -201,7 +201,7 @@ async def test_a_pending_pause_is_undone(open_atelier: Opener) -> None:
 class Stubborn(Blocking):
     """Resists cancellation."""
 
-    name = "stubborn"  # type: ignore[misc]
+    name = "stubborn"
 
     async def run(self, input: Any, context: Any) -> Any:
         try:
@@ -305,12 +305,12 @@ async def test_a_disk_failure_in_a_commit_stops_the_run_unless_the_commit_was_st
 
 def seems_to_fail(atelier: Atelier, kind: type) -> None:
     """The next commit with an event of the kind is stored, but its caller is told that it was not."""
-    commit = atelier.repos.journal.commit
+    store = atelier.repos.journal.commit
 
-    async def unsure(what: Commit) -> None:
-        await commit(what)
-        if any(isinstance(event.body, kind) for event in what.events):
-            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+    async def unsure(commit: Commit) -> None:
+        await store(commit)
+        if any(isinstance(event.body, kind) for event in commit.events):
+            atelier.repos.journal.commit = store  # type: ignore[method-assign]
             raise StorageError("The connection is gone.", code="damaged")
 
     atelier.repos.journal.commit = unsure  # type: ignore[method-assign]

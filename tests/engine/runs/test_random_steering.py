@@ -181,7 +181,7 @@ class World:
             if command == "reject":
                 await self.atelier.approvals.reject(request.id, "no")
                 continue
-            edited = (
+            edited: dict[str, object] | None = (
                 {"operation": "eval", "expression": "7*7"}
                 if command == "edit" and request.tool == "CalculatorTool"
                 else None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
+from atelier_desk.domain.events.run import PauseReason, ReplyCutOff, RunPaused, RunResumed
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
@@ -46,7 +46,7 @@ async def killed(atelier: Atelier) -> None:
 
 
 async def ended_by(atelier: Atelier, run_id: str) -> list[str | None]:
-    return [body.ended for body in await bodies(atelier, run_id, "run_paused") if isinstance(body, RunPaused)]
+    return [body.ended for body in await bodies(atelier, run_id, RunPaused)]
 
 
 async def test_an_interrupted_run_keeps_the_partial_answer_and_continues(open_atelier: Opener) -> None:
@@ -61,7 +61,7 @@ async def test_an_interrupted_run_keeps_the_partial_answer_and_continues(open_at
         assert atelier.runs.live.alive.get(workflow_id) == run_id
         assert seen.events[-1].data == {"status": "interrupted", "ended": "command"}
         assert (await standing(atelier, run_id)).data == {"status": "interrupted"}
-        [cut] = await bodies(atelier, run_id, "reply_cut_off")
+        [cut] = await bodies(atelier, run_id, ReplyCutOff)
         assert "an answer".startswith(cut.content[:9])
         [told] = [
             entry.message
@@ -180,7 +180,7 @@ async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(op
             row = await atelier.repos.runs.get(run_id)
             assert (row.status, row.elapsed_ms) == (RunStatus.INTERRUPTED, 0)
             assert await ended_by(atelier, run_id) == ["killed"]
-            assert [cut.content for cut in await bodies(atelier, run_id, "reply_cut_off")] == ["an ans"]
+            assert [cut.content for cut in await bodies(atelier, run_id, ReplyCutOff)] == ["an ans"]
 
 
 async def test_a_listing_shows_a_killed_run_as_interrupted_and_starts_nothing(open_atelier: Opener) -> None:
@@ -247,8 +247,7 @@ async def test_a_stepping_run_still_waits_for_its_person_at_each_step(open_ateli
         await seen.until(ChunkType.TOKEN)
         await atelier.runs.live.interrupt(run_id)
         await atelier.runs.steering.resume(run_id)
-        resumed = (await bodies(atelier, run_id, "run_resumed"))[-1]
-        assert isinstance(resumed, RunResumed)
+        resumed = (await bodies(atelier, run_id, RunResumed))[-1]
         assert resumed.steps == 1
 
 

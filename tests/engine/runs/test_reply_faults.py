@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import ModelReplied, ReplyCutOff
-from atelier_desk.domain.model_messages import FinishReason, ReplyDone, ToolCallDelta
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, ReplyDone, TextDelta, ToolCallDelta
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -120,7 +119,7 @@ async def test_a_dropped_connection_is_retried_at_most_twice(kind: str, tmp_path
 
 async def test_a_retry_by_a_person_gets_all_attempts(open_atelier: Opener, clock: ManualClock) -> None:
     class Dropping(ScriptedModel):
-        async def stream(self, request: Any) -> AsyncIterator[Any]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
             async for delta in super().stream(request):
                 yield delta
                 if len(self.requests) < 6:
@@ -130,7 +129,7 @@ async def test_a_retry_by_a_person_gets_all_attempts(open_atelier: Opener, clock
     async with open_atelier(model, clock=clock) as atelier:
         events = await run_on(clock, atelier, provider="local", model="scripted")
         assert (events[-1].data["status"], len(model.requests)) == ("error", 3)
-        follow = asyncio.create_task(anext(aiter(atelier.follow(events[0].run_id))))
+        follow = asyncio.ensure_future(anext(aiter(atelier.follow(events[0].run_id))))
         while len(model.requests) < 6:
             await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
         await follow
@@ -142,11 +141,12 @@ async def test_usage_of_an_interrupted_reply_counts(open_atelier: Opener, clock:
     """Against the run's limits, and in every total: the next attempt gets the remainder."""
 
     class Dropping(ScriptedModel):
-        async def stream(self, request: Any) -> AsyncIterator[Any]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
             async for delta in super().stream(request):
                 if len(self.requests) == 1 and isinstance(delta, ReplyDone):
                     raise ProviderError("cut", code="truncated", recoverable=True)
                 if len(self.requests) == 1 and kind == "call":
+                    assert isinstance(delta, TextDelta)
                     yield ToolCallDelta(index=0, name="CalculatorTool", arguments=delta.content)
                 else:
                     yield delta
@@ -174,7 +174,7 @@ async def test_usage_of_an_interrupted_reply_counts(open_atelier: Opener, clock:
 
 async def test_usage_of_a_stopped_reply_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
     class Dropping(ScriptedModel):
-        async def stream(self, request: Any) -> AsyncIterator[Any]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
             async for delta in super().stream(request):
                 yield delta
                 raise ProviderError("cut", code="truncated", recoverable=True)

@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, Choices
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.events.run import RightsNarrowed
+from atelier_desk.domain.events.run import RightsNarrowed, ToolCallFinished
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.run import call_verdict
+from atelier_desk.engine.run import call_facts, call_verdict
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.handler_registry import evolve
@@ -54,7 +55,7 @@ class Held:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._judged, self._go_on = threading.Event(), threading.Event()
-        real = call_verdict.facts
+        real = call_facts.facts
 
         def facts(*given: object, **named: object) -> object:
             found = real(*given, **named)  # type: ignore[arg-type]
@@ -155,7 +156,7 @@ async def test_a_change_while_a_call_is_judged(
         held.resume()
         row = await atelier.runs.wait(run_id)
         asked = await atelier.approvals.pending()
-        ends = await bodies(atelier, run_id, "tool_call_finished")
+        ends = await bodies(atelier, run_id, ToolCallFinished)
         assert (tmp_path / "work" / "seen").exists() is (outcome == "done")
         assert bool(asked) is (outcome == "asked")
         expected = {"asked": RunStatus.AWAITING_APPROVAL, "cancelled": RunStatus.CANCELLED}.get(
@@ -247,7 +248,7 @@ async def test_an_interrupted_call_is_not_repeated_against_a_rule(open_atelier: 
         await atelier.permissions.add(PermissionRule(text="read_file(.env)", action=Action.DENY))
         await atelier.runs.steering.resume(run_id)
         await atelier.runs.wait(run_id)
-        [end] = await bodies(atelier, run_id, "tool_call_finished")
+        [end] = await bodies(atelier, run_id, ToolCallFinished)
         assert (end.code, "secret" in end.model_dump_json()) == ("denied", False)
 
 
@@ -268,6 +269,7 @@ def test_the_conversation_records_what_was_removed_and_when() -> None:
     out = project(script.events[-1], before, script.state, RunTotals())
     [row] = out.messages
     [said] = out.payloads
+    assert isinstance(said, payloads.RightsNarrowed)
     assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
     assert said.details == row.details == {
         "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"],
@@ -290,11 +292,15 @@ def test_the_event_never_grants_anything() -> None:
 def test_of_two_settings_the_stricter_one_counts() -> None:
     held = ApprovalPolicy(risks={"a": "low", "b": "high", "c": "low"})
     chosen = ApprovalSettings(
-        flags={"tools": True, "mcp": False}, auto_approve_low=False, risks={"a": "medium", "d": "high", "e": "low"}
+        flags=ApprovalFlags(tools=True, mcp=False),
+        auto_approve_low=False,
+        risks={"a": "medium", "d": "high", "e": "low"},
     )
     both = stricter_settings(held, chosen)
     assert both["risks"] == {"a": "medium", "b": "high", "d": "high"}
-    assert (both["flags"].tools, both["flags"].mcp, both["auto_approve_low"]) == (True, True, False)
+    flags = both["flags"]
+    assert isinstance(flags, ApprovalFlags)
+    assert (flags.tools, flags.mcp, both["auto_approve_low"]) == (True, True, False)
 
 
 BEGINNING = [
@@ -327,7 +333,7 @@ async def test_a_change_while_a_turn_starts(
         workflow_id = (await atelier.workflows.latest()).id
         announced = asyncio.Event()
         stop = atelier.bus.on_changed(lambda _topic, _id: announced.set())
-        changing = asyncio.create_task(change(atelier, workflow_id, ""))  # type: ignore[arg-type]
+        changing = asyncio.ensure_future(change(atelier, workflow_id, ""))
         await announced.wait()  # it is stored then
         stop()
         resume.set()

@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.llm.scripted_model import Step
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
@@ -27,11 +28,11 @@ async def test_a_sub_agent_whose_start_is_being_committed(
 ) -> None:
     (tmp_path / "work").mkdir()
     last = "Last" if deep else "Helper"
-    models = scripts(
-        Boss=[[spawn("s", "Helper")], "done"],
-        **({"Helper": [[spawn("t", "Last")], "done"]} if deep else {}),
-        **{last: [[TOUCH], "done"]},  # type: ignore[arg-type]
-    )
+    steps: dict[str, list[Step]] = {"Boss": [[spawn("s", "Helper")], "done"]}
+    if deep:
+        steps["Helper"] = [[spawn("t", "Last")], "done"]
+    steps[last] = [[TOUCH], "done"]
+    models = scripts(**steps)
     async with open_atelier(model_factory=models) as atelier:
         journal = atelier.environment.journal
         reached, go_on = asyncio.Event(), asyncio.Event()
@@ -49,7 +50,7 @@ async def test_a_sub_agent_whose_start_is_being_committed(
         await asyncio.wait_for(reached.wait(), 60)
         announced = asyncio.Event()
         stop = atelier.bus.on_changed(lambda _topic, _id: announced.set())
-        changing = asyncio.create_task(change(atelier, workflow.id, run_id))  # type: ignore[arg-type]
+        changing = asyncio.ensure_future(change(atelier, workflow.id, run_id))
         if change is not nothing:
             await announced.wait()
         stop()

@@ -102,7 +102,7 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
         await gate.reached.wait()
         run_id = (await atelier.repos.workflows.get(workflow.id)).head_run_id
         assert run_id is not None
-        asking = asyncio.create_task(ask_for(atelier, workflow.id, run_id))
+        asking = asyncio.ensure_future(ask_for(atelier, workflow.id, run_id))
         # The request gets as far as it can: it would have read the journal by now.
         for _look in range(20):
             await atelier.repos.journal.events(run_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,15 @@ import pytest
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ModelReplied
-from atelier_desk.domain.model_messages import LOADING, ChatReply, ChatRequest, FinishReason, RetryDelta, TextDelta
+from atelier_desk.domain.model_messages import (
+    LOADING,
+    ChatDelta,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    RetryDelta,
+    TextDelta,
+)
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -94,7 +102,7 @@ async def test_a_sub_agents_truncated_report_is_marked() -> None:
 
 async def test_loading_a_model_is_an_event_outside_of_the_transcript(open_atelier: Opener) -> None:
     class Loading(ScriptedModel):
-        async def stream(self, request: Any) -> AsyncIterator[Any]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
             yield RetryDelta(attempt=1, delay_s=0.0, reason=LOADING)
             async for delta in super().stream(request):
                 yield delta

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
@@ -108,7 +109,7 @@ async def test_instructions_of_a_distrusted_folder_are_dropped(
             await answer(atelier)
             await atelier.runs.wait(run_id)
     async with open_atelier(model) as atelier:  # the next turn gets no instructions, whoever recorded the notice
-        [notice] = await bodies(atelier, run_id, "rights_narrowed")
+        [notice] = await bodies(atelier, run_id, RightsNarrowed)
         assert notice.untrusted == (() if change is take_folder else (project,))
         await atelier.runs.wait(await atelier.runs.send(workflow_id, "And now?", agent=worker))
     for request in model.requests[2:]:
@@ -193,7 +194,7 @@ async def test_what_was_read_there_counts_as_outside_content(open_atelier: Opene
             project, True
         )  # newly granted trust applies from the next message on, without a notice
         await distrust(atelier, project, workflow_id)
-        assert len(await bodies(atelier, run_id, "rights_narrowed")) == 1
+        assert len(await bodies(atelier, run_id, RightsNarrowed)) == 1
 
 
 async def test_sub_agents_get_no_instructions_either(open_atelier: Opener, project: str) -> None:

@@ -6,6 +6,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted_model import Step
 
 AGENT = AgentConfig(
     name="Tester",
@@ -36,4 +37,4 @@ async def full_workflow(atelier: Atelier) -> str:
     return workflow.id
 
 
-STEPS = [[calculate("c1")], "It is 42."]
+STEPS: list[Step] = [[calculate("c1")], "It is 42."]

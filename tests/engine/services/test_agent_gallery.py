@@ -11,6 +11,7 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents, current_name
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -114,7 +115,7 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
         } - offered <= NO_SKILLS
         assert model.requests[0].messages[0].content.startswith(config.system_prompt)
         events = await atelier.repos.journal.events(run_id)
-        [result] = [event.body.result for event in events if event.body.type == "tool_call_finished"]
+        [result] = [event.body.result for event in events if isinstance(event.body, ToolCallFinished)]
         assert result["success"] is True, result
     model.assert_complete()
 

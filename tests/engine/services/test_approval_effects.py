@@ -212,7 +212,7 @@ async def test_the_effect_of_a_call_is_shown_before_its_approval(open_atelier: O
     model = ScriptedModel([[ToolCall(id="c", name="edit_file", arguments=edit)], "Done."])
     clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("edit_file",))
     async with open_atelier(model) as atelier:
-        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
+        workflow = await atelier.workflows.create("x", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
         [asked] = await atelier.approvals.pending()
@@ -244,7 +244,7 @@ async def test_a_permanent_approval_of_a_command_applies_only_in_its_folder(
 
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)
     async with open_atelier([make("1"), "done", make("2"), "done", make("3"), "done"]) as atelier:
 
         async def turn(folder: Path) -> str:
@@ -298,7 +298,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
         ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True})
         for n, each in enumerate(lines)
     ]
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)
     async with open_atelier([calls, "done"]) as atelier:
         (tmp_path / "work").mkdir()
         workflow = await atelier.workflows.create("W", workspace=(str(tmp_path / "work"),))
@@ -360,7 +360,7 @@ async def test_decisions_made_meanwhile_are_unchanged(office: Opener) -> None:
                 await atelier.approvals.approve_together(wrong)
 
 
-CALLS = {
+CALLS: dict[str, tuple[str, dict[str, object]]] = {
     "new": ("write_file", {"path": "new.md", "content": "x"}),
     "old": ("write_file", {"path": "old.md", "content": "x"}),
     "edit": ("edit_file", {"path": "old.md", "old_string": "one", "new_string": "two"}),
@@ -397,7 +397,7 @@ async def test_an_approval_says_whether_a_file_is_created_or_replaced(
     name, arguments = CALLS[call]
     clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=(name,))
     async with open_atelier(ScriptedModel([[ToolCall(id="c", name=name, arguments=arguments)]])) as atelier:
-        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
+        workflow = await atelier.workflows.create("x", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
         [asked] = await atelier.approvals.pending()

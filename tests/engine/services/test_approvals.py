@@ -173,7 +173,7 @@ async def test_edited_arguments_are_validated_before_anything_is_decided(engine:
         assert caught.value.code == "invalid_arguments"
     assert engine.runs.decided == []
     assert await engine.approvals.pending() == [asked]
-    better = {"operation": "eval", "expression": "7*6"}
+    better: dict[str, object] = {"operation": "eval", "expression": "7*6"}
     await engine.approvals.approve(asked.id, better)
     assert engine.runs.decided[0][1].arguments == better
 

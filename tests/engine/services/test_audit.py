@@ -63,8 +63,8 @@ async def test_a_run_leaves_one_entry_for_each_call_with_its_reason(open_atelier
             if asked.arguments["path"] == "c.txt":
                 await atelier.approvals.reject(asked.id, "Not this one.")
             else:
-                edited = {"path": "e.txt", "content": "x"} if asked.arguments["path"] == "d.txt" else None
-                await atelier.approvals.approve(asked.id, edited)
+                edited: dict[str, object] = {"path": "e.txt", "content": "x"}
+                await atelier.approvals.approve(asked.id, edited if asked.arguments["path"] == "d.txt" else None)
         await atelier.runs.wait(run_id)
         found = {entry.call_id: entry for entry in await entries(atelier)}
         assert len(await entries(atelier)) == 5, "a call of a tool that is not there is not decided about"

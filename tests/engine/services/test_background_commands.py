@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine import Atelier
 from atelier_desk.presentation.failure_text import explain
-from atelier_desk.tools.base import ToolContext
+from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
+
+
+async def run_command(atelier: Atelier, call: Mapping[str, object], context: ToolContext) -> ToolResult:
+    result = await atelier.registry.execute("run_command", call, context)
+    assert isinstance(result, ToolResult)
+    return result
 
 
 async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp_path: Path) -> None:
@@ -28,7 +36,7 @@ async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp
         context = ToolContext(workflow_id="w", run_id="r", call_id="c", workspace=root)
         assert await atelier.commands.list("w") == []
         call = {"command": "bash serve.sh", "modifies_files": False, "background": True}
-        started = await atelier.registry.execute("run_command", call, context)
+        started = await run_command(atelier, call, context)
         async with asyncio.timeout(20):
             while "ready" not in (listed := await atelier.commands.list("w"))[0].output:
                 await asyncio.sleep(0.02)
@@ -51,9 +59,15 @@ async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_ateli
     async with open_atelier() as atelier:
         said: list[str] = []
         ids = {"workflow_id": "w", "run_id": "r", "call_id": "c"}
-        context = ToolContext(**ids, workspace=tmp_path, progress=lambda _percent, text: said.append(text))
+        context = ToolContext(
+            workflow_id="w",
+            run_id="r",
+            call_id="c",
+            workspace=tmp_path,
+            progress=lambda _percent, text: said.append(text),
+        )
         call = {"command": "bash wait.sh", "modifies_files": False}
-        running = asyncio.create_task(atelier.registry.execute("run_command", call, context))
+        running = asyncio.create_task(run_command(atelier, call, context))
         async with asyncio.timeout(20):
             while "ready" not in said:
                 await asyncio.sleep(0.02)
@@ -75,7 +89,7 @@ async def test_a_person_writes_to_a_background_command(open_atelier: Opener, tmp
     async with open_atelier() as atelier:
         context = ToolContext(workflow_id="w", run_id="r", call_id="c", workspace=tmp_path)
         call = {"command": "bash ask.sh", "modifies_files": False, "background": True}
-        started = await atelier.registry.execute("run_command", call, context)
+        started = await run_command(atelier, call, context)
         command_id = started.data["command_id"]
         with pytest.raises(NotFoundError):
             await atelier.commands.input("other", command_id, "no\n")
@@ -97,7 +111,7 @@ async def test_a_command_stopped_by_a_person_is_shown_as_stopped_with_its_durati
     (folder := tmp_path / "work").mkdir()
     (folder / "wait.sh").write_text("echo ready; sleep 60\n")
     call = ToolCall(id="c", name="run_command", arguments={"command": "bash wait.sh", "modifies_files": False})
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="auto")
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.AUTO)
     async with open_atelier([[call], "done"]) as atelier:
         await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))
         workflow = await atelier.workflows.create("W", workspace=(str(folder),))

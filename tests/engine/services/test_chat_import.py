@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -380,18 +380,25 @@ def _lying(path: Path) -> Path:
     return path
 
 
-REFUSED = {
+def _broken(path: Path) -> Path:
+    zipped(path, {"conversations.json": "[]"})
+    path.write_bytes(path.read_bytes()[:-30])
+    return path
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+REFUSED: dict[str, Callable[[Path], Path]] = {
     "not JSON": lambda path: write(path, "hello"),
     "empty": lambda path: write(path, ""),
     "a zip bomb": _bomb,
     "a zip that lies about its size": _lying,
     "a zip without chats": lambda path: zipped(path, {"a.txt": "x"}),
-    "a broken zip": lambda path: (
-        zipped(path, {"conversations.json": "[]"}),
-        path.write_bytes(path.read_bytes()[:-30]),
-        path,
-    )[-1],
-    "a folder": lambda path: (path.mkdir(), path)[-1],
+    "a broken zip": _broken,
+    "a folder": _folder,
     "nothing": lambda path: path,
 }
 

@@ -23,7 +23,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services import mcp
 from atelier_desk.engine.services.common.mcp_server_info import inspected
-from atelier_desk.llm.scripted_model import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import server_secrets
 from atelier_desk.mcp.connection import Connection
@@ -36,7 +36,7 @@ from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
 
 __all__ = ["plain"]
-SAYS = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]
+SAYS: list[Step] = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]
 
 
 async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_approval(
@@ -53,10 +53,10 @@ async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_appro
         assert atelier.vault.get(entry) is None
         local = McpServer(name="local", command="./server", folder=str(tmp_path))
         await atelier.mcp.save(local, new=True)
-        entry = (await atelier.repos.mcp_servers.list())[0]
-        assert entry.name == "local"
-        known = entry.known.model_copy(update={"approved": (ECHO,), "seen": (ECHO,)})
-        await atelier.repos.mcp_servers.save(entry.model_copy(update={"known": known}))
+        stored = (await atelier.repos.mcp_servers.list())[0]
+        assert stored.name == "local"
+        known = stored.known.model_copy(update={"approved": (ECHO,), "seen": (ECHO,)})
+        await atelier.repos.mcp_servers.save(stored.model_copy(update={"known": known}))
     async with open_atelier() as atelier:
         assert [row.state for row in await atelier.mcp.tools("local")] == ["approved"]
         await atelier.mcp.save(local.model_copy(update={"folder": str(tmp_path / "other")}))
@@ -536,7 +536,10 @@ async def test_a_number_sent_as_text_reaches_the_server_as_a_number_and_counts_a
     open_atelier: Opener, plain: Make
 ) -> None:
     server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
-    steps = [[ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})], "Done."]
+    steps: list[Step] = [
+        [ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})],
+        "Done.",
+    ]
     async with open_atelier(ScriptedModel(steps)) as atelier:
         await added(atelier, server)
         events = [

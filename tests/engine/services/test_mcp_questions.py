@@ -16,7 +16,7 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.events.run import LimitKind, SampledForServer, ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion
@@ -90,7 +90,7 @@ async def result(atelier: Atelier, run_id: str) -> dict[str, Any]:
     async with asyncio.timeout(20):
         await atelier.runs.wait(run_id)
     events = [event.body for event in await run_events(atelier.repos, run_id)]
-    return next(body.result for body in events if body.type == "tool_call_finished")
+    return next(body.result for body in events if isinstance(body, ToolCallFinished))
 
 
 async def test_a_form_is_filled_in_and_only_its_server_gets_the_answers(open_atelier: Opener, era: str) -> None:
@@ -176,7 +176,7 @@ async def test_an_approved_model_request_is_answered_and_counted(open_atelier: O
         answer = answer["thought"] if era == "newest" else answer
         assert (answer["content"]["text"], answer["model"], answer["stopReason"]) == ("Blue.", "scripted", "endTurn")
         (sampled,) = [
-            event.body for event in await run_events(atelier.repos, run_id) if event.body.type == "sampled_for_server"
+            event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, SampledForServer)
         ]
         assert sampled.usage.tokens_input > 0
         usage = (await atelier.repos.runs.get(run_id)).usage
@@ -203,7 +203,7 @@ async def test_a_model_request_is_counted_when_its_server_disconnects(
                 found := [
                     each.body
                     for each in await run_events(atelier.repos, run_id)
-                    if each.body.type == "sampled_for_server"
+                    if isinstance(each.body, SampledForServer)
                 ]
             ):
                 await asyncio.sleep(0.01)
@@ -261,7 +261,7 @@ async def test_granted_folders_are_reported_where_the_owner_allows_it(
         [[ToolCall(id=f"c{n}", name="mcp__asks__where", arguments={})] if n % 2 else "Done." for n in (1, 2, 3, 4)]
     )
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
-        workflow = await atelier.workflows.create("roots", workspace=[str(allowed / "site"), str(other)])
+        workflow = await atelier.workflows.create("roots", workspace=(str(allowed / "site"), str(other)))
         await result(atelier, await atelier.runs.send(workflow.id, "Go", agent=FREE))
         await atelier.mcp.let_know("asks", [str(allowed)])
         await result(atelier, await atelier.runs.send(workflow.id, "Go", agent=FREE))
@@ -304,7 +304,7 @@ async def test_several_questions_at_once_and_a_deferred_call(open_atelier: Opene
         )
         assert "Window" in shown[0].answer
         events = [event.body for event in await run_events(atelier.repos, run_id)]
-        texts = [body.result["text"] for body in events if body.type == "tool_call_finished"]
+        texts = [body.result["text"] for body in events if isinstance(body, ToolCallFinished)]
         assert sorted(texts) == ["both: done", "ready after 2"]
 
 

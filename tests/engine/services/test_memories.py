@@ -128,7 +128,7 @@ async def test_invalid_searches_are_refused(open_atelier: Opener) -> None:
             {"query": "x", "threshold": 1.5},
         ):
             with pytest.raises(UsageError):
-                await atelier.memories.search(**wrong)  # type: ignore[arg-type]
+                await atelier.memories.search(**wrong)
         with pytest.raises(UsageError):
             await atelier.memories.update("missing", workflow_id="x")
 

@@ -94,13 +94,13 @@ async def test_a_call_is_tested_against_the_rules(atelier: Atelier, tmp_path: Pa
     assert await said("write_file", write, workflow_id=workflow.id) == ("allow", "write_file(docs/**)")
     assert await said("delete_path", {"path": "a"}, workspace=(str(tmp_path),)) == ("ask", "selective")
     assert await said("delete_path", {"path": "a"}, workspace=(str(tmp_path),), agent="Ada") == ("allow", "delete_path")
-    for tool, arguments, where in (
-        ("nothing", {}, {}),
-        ("write_file", write, {"agent": "Bob"}),
-        ("write_file", {}, {}),
+    for tool, arguments, name in (
+        ("nothing", dict[str, object](), ""),
+        ("write_file", dict[str, object](write), "Bob"),
+        ("write_file", dict[str, object](), ""),
     ):
         with pytest.raises(AtelierError):
-            await atelier.permissions.trials.test(tool, arguments, **where)
+            await atelier.permissions.trials.test(tool, arguments, agent=name)
 
 
 async def test_rules_of_another_program_are_shown_and_imported(atelier: Atelier, tmp_path: Path) -> None:

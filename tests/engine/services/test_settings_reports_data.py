@@ -110,6 +110,7 @@ async def test_reports_are_files_that_can_be_edited_and_restored(open_atelier: O
         path = await atelier.reports.path(workflow.id, "Plan")
         assert path.read_text("utf-8") == "# Plan é"
         gone = await atelier.reports.delete(workflow.id, "Plan")
+        assert gone is not None
         assert not path.exists()
         await atelier.reports.write(workflow.id, "Plan", gone)
         assert await atelier.reports.read(workflow.id, "Plan") == "# Plan é"

@@ -14,7 +14,7 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.journal.replay_and_fork import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
@@ -25,7 +25,8 @@ __all__ = ["home", "project"]
 
 
 def result(model: ScriptedModel, request: int = 1) -> dict[str, object]:
-    return json.loads(model.requests[request].messages[-1].content)
+    found: dict[str, object] = json.loads(model.requests[request].messages[-1].content)
+    return found
 
 
 async def test_a_skill_is_listed_activated_and_stays_active(open_atelier: Opener, home: Path) -> None:

@@ -221,12 +221,16 @@ LISTS = ("runs", "events", "messages", "tasks", "questions", "approvals", "frame
 async def workflow_with_every_row(atelier: Atelier) -> str:
     """Like ``full_workflow``, with a question and an approval."""
     workflow_id = await full_workflow(atelier)
-    of_run = {"workflow_id": workflow_id, "run_id": (await atelier.workflows.get(workflow_id)).head_run_id or ""}
-    question = UserQuestion(
-        **of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
-    )
+    run_id = (await atelier.workflows.get(workflow_id)).head_run_id or ""
+    spec = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
+    question = UserQuestion(workflow_id=workflow_id, run_id=run_id, call_id="c8", spec=spec)
     request = ApprovalRequest(
-        **of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool", status=ApprovalStatus.CANCELLED
+        workflow_id=workflow_id,
+        run_id=run_id,
+        root_run_id=run_id,
+        call_id="c9",
+        tool="TodoTool",
+        status=ApprovalStatus.CANCELLED,
     )
     await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
     file = json.loads(await atelier.workflows.export(workflow_id))

@@ -8,6 +8,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
@@ -28,12 +29,12 @@ async def test_a_new_workflow_is_titled_after_its_first_message_once(open_atelie
 async def test_a_title_given_while_the_first_run_starts_stays(open_atelier: Opener) -> None:
     async with open_atelier(["Done."]) as atelier:
         workflow = await atelier.workflows.create()
-        commit = atelier.repos.journal.commit
+        store = atelier.repos.journal.commit
 
-        async def renamed_before(what: Commit) -> None:
-            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+        async def renamed_before(commit: Commit) -> None:
+            atelier.repos.journal.commit = store  # type: ignore[method-assign]
             await atelier.workflows.rename(workflow.id, "Mine")
-            await commit(what)
+            await store(commit)
 
         atelier.repos.journal.commit = renamed_before  # type: ignore[method-assign]
         await turn(atelier, workflow.id, "Plan the week")
@@ -181,7 +182,7 @@ async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelie
         assert [entry.calls[0].tool for entry in calling] == ["CalculatorTool", "UserQuestionTool"]
         assert calling[0].calls[0].result["result"] == 42
         assert [asked.text_response for asked in calling[1].questions] == ["red"]
-        paged = []
+        paged: list[TranscriptEntry] = []
         before = None
         while batch := await atelier.workflows.transcript(workflow.id, before=before, limit=2):
             paged = [*batch, *paged]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, TypeVar
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.events.run import Event
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
@@ -18,6 +18,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.helpers.run_events import agent
 
+E = TypeVar("E", bound=Event)
 TOOLS = (
     "CalculatorTool",
     "TodoTool",
@@ -134,7 +135,7 @@ def ask_user(id: str = "q", question: str = "Which?") -> ToolCall:
     return call("UserQuestionTool", id, operation="ask", question=question, questionType="text")
 
 
-def answering(message: str) -> Step:
+def answering(message: str) -> Callable[[ChatRequest], Step]:
     """Answers the sub-agent named in the request's newest message, as a model that reads the id there."""
 
     def step(request: ChatRequest) -> Step:
@@ -161,6 +162,6 @@ async def team_rows(atelier: Atelier, workflow_id: str) -> dict[str, Run]:
     return {row.agent_name: row for row in await atelier.repos.runs.list(workflow_id)}
 
 
-async def bodies(atelier: Atelier, run_id: str, *kinds: str) -> list[EventBody]:
-    """The events of a run, of some types or all."""
-    return [event.body for event in await run_events(atelier.repos, run_id) if not kinds or event.body.type in kinds]
+async def bodies(atelier: Atelier, run_id: str, *kinds: type[E]) -> list[E]:
+    """The events of a run of some types."""
+    return [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, kinds)]

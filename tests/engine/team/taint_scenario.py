@@ -21,7 +21,7 @@ class Host(Input):
 class Sends(Tool):
     name: ClassVar[str] = "Sends"
     section: ClassVar[str] = CORE
-    description: ClassVar[str] = "Sends."  # type: ignore[assignment]
+    description: ClassVar[str] = "Sends."
     effect = Effect.NETWORK
     input: ClassVar[Any] = Host
 

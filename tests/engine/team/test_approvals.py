@@ -153,7 +153,7 @@ async def test_edited_arguments_run_and_the_model_is_informed(open_atelier: Open
         edited = await atelier.approvals.approve(request.id, arguments={"operation": "eval", "expression": "20+3"})
         assert edited.edited == {"operation": "eval", "expression": "20+3"}
         await atelier.runs.wait(run_id)
-        (started,) = await bodies(atelier, run_id, "tool_call_started")
+        (started,) = await bodies(atelier, run_id, ToolCallStarted)
         assert started.arguments["expression"] == "20+3"
     result = cast.result()
     assert (result["result"], result["arguments_used"]["expression"]) == (23, "20+3")
@@ -206,10 +206,10 @@ async def test_calls_before_the_pending_one_run_and_those_after_it_wait(open_ate
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, approval="selective")
         await atelier.runs.wait(run_id)
-        assert [body.call_id for body in await bodies(atelier, run_id, "tool_call_started")] == ["a"]
+        assert [body.call_id for body in await bodies(atelier, run_id, ToolCallStarted)] == ["a"]
         await atelier.approvals.approve((await asked(atelier)).id)
         await atelier.runs.wait(run_id)
-        assert [body.call_id for body in await bodies(atelier, run_id, "tool_call_started")] == ["a", "b", "c"]
+        assert [body.call_id for body in await bodies(atelier, run_id, ToolCallStarted)] == ["a", "b", "c"]
 
 
 async def test_an_approval_for_the_run_covers_later_calls_and_sub_agents_and_no_other_run(
@@ -396,8 +396,8 @@ async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(
         await atelier.agents.save(worker("Ada"))
         _, run_id = await begin(atelier, approval="selective")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        assert not any(isinstance(body, ApprovalRequested) for body in await bodies(atelier, run_id))
-        [started] = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallStarted)]
+        assert await bodies(atelier, run_id, ApprovalRequested) == []
+        [started] = await bodies(atelier, run_id, ToolCallStarted)
     assert cast.result()["code"] == code
     # It was not allowed either: after a kill it is not run again.
     assert not started.idempotent

@@ -27,10 +27,10 @@ async def test_all_sub_agents_read_what_was_attached_to_the_first_message(open_a
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "Look", agent=lead(), attachments=asked))
     assert "read_attachment" not in [tool.name for tool in first.requests[0].tools], "it was given all of it"
     for model in (helper, deep):
-        asked = model.requests[model is helper]
-        assert "'notes.txt' (16 characters)" in asked.messages[0].content
-        assert "The sea is blue." not in "".join(message.content for message in asked.messages)
-        assert "read_attachment" in [tool.name for tool in asked.tools]
+        request = model.requests[model is helper]
+        assert "'notes.txt' (16 characters)" in request.messages[0].content
+        assert "The sea is blue." not in "".join(message.content for message in request.messages)
+        assert "read_attachment" in [tool.name for tool in request.tools]
         [read, *_] = (
             json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool"
         )

@@ -6,12 +6,12 @@ totals include everybody.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.events.run import ChildFinished, ChildStarted, LimitKind, LimitsRaised
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
@@ -31,7 +31,7 @@ def counted(event: StreamEvent, of: str) -> int:
     return int(event.data[of]["tokens_input"] + event.data[of]["tokens_output"])
 
 
-def shares(events: list[Any]) -> list[Budget]:
+def shares(events: Iterable[ChildStarted]) -> list[Budget]:
     return [event.share for event in events]
 
 
@@ -55,7 +55,7 @@ async def test_a_share_is_reserved_and_the_unused_part_returned(open_atelier: Op
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         # 1000 - 100 of its own; then 1000 - 200 - 50 of the first one.
-        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [900, 750]
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [900, 750]
         state = atelier.runs.state_of(run_id)
         assert state is not None
         assert state.current.spent.tokens == 400
@@ -69,7 +69,7 @@ async def test_a_batch_divides_the_remainder(open_atelier: Opener) -> None:
         await atelier.agents.save(worker("Poet", budget=Budget(max_seconds=30)))
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=9))
         await atelier.runs.wait(run_id)
-        given = shares(await bodies(atelier, run_id, "child_started"))
+        given = shares(await bodies(atelier, run_id, ChildStarted))
         # Nine calls minus the one that starts them, divided by four.
         assert given == [Budget(max_tokens=225, max_cost=0.5, max_tool_calls=2, max_seconds=30)] * 4
 
@@ -82,7 +82,7 @@ async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Open
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [450]
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [450]
 
 
 async def test_a_smaller_requested_share_is_granted_and_a_larger_one_is_not(open_atelier: Opener) -> None:
@@ -97,7 +97,7 @@ async def test_a_smaller_requested_share_is_granted_and_a_larger_one_is_not(open
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await atelier.runs.wait(run_id)
-        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [20, 885]
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [20, 885]
 
 
 async def test_an_exhausted_budget_is_reported_and_nobody_starts(open_atelier: Opener) -> None:
@@ -108,7 +108,7 @@ async def test_an_exhausted_budget_is_reported_and_nobody_starts(open_atelier: O
         row = await atelier.runs.wait(run_id)
         assert row.status is RunStatus.PAUSED
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}
-        (end,) = await bodies(atelier, run_id, "child_finished")
+        (end,) = await bodies(atelier, run_id, ChildFinished)
         assert "budget" in end.error
         assert "tokens" in end.error
 
@@ -150,7 +150,7 @@ async def test_a_limit_pauses_its_own_sub_agent_and_raising_it_resumes(open_atel
         )
         await atelier.runs.steering.resume(poor, raise_limits={LimitKind.TOKENS: 100})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        (raised,) = await bodies(atelier, run_id, "limits_raised")
+        (raised,) = await bodies(atelier, run_id, LimitsRaised)
         assert (raised.child_id, raised.raise_limits) == (poor, {LimitKind.TOKENS: 100})
         state = atelier.runs.state_of(run_id)
         assert state is not None
@@ -172,7 +172,7 @@ async def test_more_for_a_grandchild_is_more_for_all_its_ancestors(open_atelier:
         await atelier.runs.steering.resume(rows["Deep"].id, raise_limits={LimitKind.TOKENS: 60})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         for name, child in (("Middle", "Deep"), ("Lead", "Middle")):
-            (raised,) = await bodies(atelier, rows[name].id, "limits_raised")
+            (raised,) = await bodies(atelier, rows[name].id, LimitsRaised)
             assert raised.child_id == rows[child].id
     cast.complete()
 
@@ -227,7 +227,7 @@ async def test_time_is_each_runs_own_and_no_tokens_count_twice_for_the_root(open
         assert state is not None
         assert (state.current.spent.tokens, state.current.spent.tool_calls) == (50, 2)
         ends = {
-            name: (await bodies(atelier, row.id, "child_finished"))
+            name: (await bodies(atelier, row.id, ChildFinished))
             for name, row in (await team_rows(atelier, workflow_id)).items()
         }
         assert [
@@ -263,7 +263,8 @@ async def test_totals_include_everybody_while_they_work(open_atelier: Opener) ->
 
 
 async def test_later_stages_of_a_plan_share_the_remainder_at_that_time(open_atelier: Opener) -> None:
-    actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0]}]
+    last: dict[str, object] = {"description": "c", "depends_on": [0]}
+    actions: list[dict[str, object]] = [{"description": "a"}, {"description": "b"}, last]
     cast = Cast(
         Lead=[says("", plan("p", *actions), tokens=100), says("done")],
         Action_1=[says("1", tokens=200)], Action_2=[says("2", tokens=100)], Action_3=[says("3", tokens=10)],
@@ -271,4 +272,4 @@ async def test_later_stages_of_a_plan_share_the_remainder_at_that_time(open_atel
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await atelier.runs.wait(run_id)
-        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [450, 450, 600]
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [450, 450, 600]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from atelier_desk.domain.events.run import RunFinished
+from atelier_desk.domain.events.run import ChildFinished, RunFinished
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import Dispatch, RunStatus, WorkflowStatus
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted_model import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import (
@@ -69,7 +69,7 @@ async def until_begun(*models: Stuck) -> None:
 def deep_team() -> tuple[Cast, list[Stuck]]:
     """A root with 3 sub-agents that each have 4: 15 descendants, the 12 lowest in the middle of a reply."""
     bottom = {f"Leaf_{n}_{m}": Stuck(("So ", "far")) for n in range(3) for m in range(4)}
-    middle = {
+    middle: dict[str, list[Step]] = {
         f"Middle_{n}": [[spawn(f"m{m}", f"Leaf {n} {m}", wait=False) for m in range(4)], [calculate()], "no"]
         for n in range(3)
     }
@@ -77,7 +77,7 @@ def deep_team() -> tuple[Cast, list[Stuck]]:
 
     class Turns:
         def __init__(self, name: str) -> None:
-            self._models = [ScriptedModel(middle[name][:1]), stuck[name]]
+            self._models: list[ScriptedModel | Stuck] = [ScriptedModel(middle[name][:1]), stuck[name]]
 
         def stream(self, request: Any) -> Any:
             return self._models.pop(0).stream(request)
@@ -101,9 +101,9 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
         assert atelier.runs.live.alive.get(workflow_id) is None
         assert atelier.runs.teams.alive == {}
         for row in rows.values():
-            assert len(await bodies(atelier, row.id, "run_finished")) == 1
+            assert len(await bodies(atelier, row.id, RunFinished)) == 1
         # Everybody learned of the ends below, each with its text until then.
-        ends = [end for row in rows.values() for end in await bodies(atelier, row.id, "child_finished")]
+        ends = [end for row in rows.values() for end in await bodies(atelier, row.id, ChildFinished)]
         assert len(ends) == 15
         assert sorted(end.report for end in ends) == ["Mid"] * 3 + ["So far"] * 12
         messages = await atelier.repos.messages.page(workflow_id)
@@ -133,7 +133,7 @@ async def test_usage_of_descendants_counts_for_the_stopped_run(open_atelier: Ope
 
     class Deep:
         def __init__(self) -> None:
-            self._models = [ScriptedModel([[calculate()]]), stuck]
+            self._models: list[ScriptedModel | Stuck] = [ScriptedModel([[calculate()]]), stuck]
 
         def stream(self, request: Any) -> Any:
             return self._models.pop(0).stream(request)
@@ -144,7 +144,7 @@ async def test_usage_of_descendants_counts_for_the_stopped_run(open_atelier: Ope
         await until_begun(stuck)
         await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Middle"].id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        (end,) = await bodies(atelier, run_id, "child_finished")
+        (end,) = await bodies(atelier, run_id, ChildFinished)
         assert end.spent.tool_calls == 2
         assert end.spent.usage.tokens_output == 16
         state = atelier.runs.state_of(run_id)
@@ -167,7 +167,7 @@ async def test_a_waiting_sub_agent_is_stopped_like_an_active_one(open_atelier: O
         config = lead(approval=mode) if waits != "paused" else lead()
         workflow = await atelier.workflows.create()
         run_id = await atelier.runs.send(
-            workflow.id, "Work.", agent=config, mode="stepping" if waits == "paused" else "auto"
+            workflow.id, "Work.", agent=config, mode=RunMode.STEPPING if waits == "paused" else RunMode.AUTO
         )
         if waits == "approval":
             await seen.until(ChunkType.VALIDATION_REQUIRED)
@@ -300,8 +300,7 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         rows = await team_rows(atelier, workflow_id)
         assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
-        (end,) = await bodies(atelier, rows["Deep"].id, "run_finished")
-        assert isinstance(end, RunFinished)
+        assert len(await bodies(atelier, rows["Deep"].id, RunFinished)) == 1
         assert atelier.runs.teams.alive == {}
     assert stuck.open == 0
     assert "it fell over" in cast.result()["error"]

@@ -84,7 +84,9 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
             # The watch itself, a screen and a script look at it.
             await atelier.runs._watch.check()
             await atelier.teams.tree(workflow_id)
-            atelier.journal.publish(atelier.runs.state_of(run_id).current, SubAgentProgress(sub_agent_id="x"))
+            state = atelier.runs.state_of(run_id)
+            assert state is not None
+            atelier.journal.publish(state.current, SubAgentProgress(sub_agent_id="x"))
         async with asyncio.timeout(20):
             assert (await waiting).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR

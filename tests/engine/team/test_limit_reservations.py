@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.events.run import LimitKind, LimitReached
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted_model import Step
@@ -38,7 +38,7 @@ async def test_greedy_parallel_sub_agents_stay_within_the_common_limit(open_atel
         assert cap * 0.75 < booked <= cap
         for row in rows:
             if row.agent_name == "Greedy":
-                (reached,) = await bodies(atelier, row.id, "limit_reached")
+                (reached,) = await bodies(atelier, row.id, LimitReached)
                 assert reached.limit is LimitKind.TOKENS
                 assert reached.value < reached.cap
         await atelier.runs.cancel(run_id)

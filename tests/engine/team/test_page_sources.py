@@ -22,7 +22,7 @@ class Looks(Tool):
 
     name: ClassVar[str] = "Looks"
     section: ClassVar[str] = CORE
-    description: ClassVar[str] = "Looks."  # type: ignore[assignment]
+    description: ClassVar[str] = "Looks."
     effect = Effect.READ
     input: ClassVar[Any] = Page
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.events.run import ChildAnswered
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
@@ -222,7 +223,7 @@ async def test_a_redirected_sub_agent_no_longer_asks(open_atelier: Opener) -> No
             await atelier.runs.answering.answer_child(child.id, "Too late.")
         lead_gate.set()
         await seen.until(ChunkType.MESSAGE, content="I cannot answer that.")
-        assert [event.by for event in await bodies(atelier, run_id, "child_answered")] == ["user"]
+        assert [event.by for event in await bodies(atelier, run_id, ChildAnswered)] == ["user"]
         await atelier.runs.cancel(child.id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert "still at it" in cast.last()

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.events.run import LimitKind, PauseReason
+from atelier_desk.domain.events.run import (
+    ChildFinished,
+    ChildStarted,
+    LimitKind,
+    PauseReason,
+    ReplyCutOff,
+    RunFinished,
+    RunResumed,
+)
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
@@ -38,9 +46,9 @@ async def ends_once(atelier: Atelier, workflow_id: str) -> None:
     rows = await atelier.repos.runs.list(workflow_id)
     for row in rows:
         assert row.status.final, f"{row.agent_name} is {row.status}"
-        assert len(await bodies(atelier, row.id, "run_finished")) == 1
-        started = {body.child_id for body in await bodies(atelier, row.id, "child_started")}
-        ended = [body.child_id for body in await bodies(atelier, row.id, "child_finished")]
+        assert len(await bodies(atelier, row.id, RunFinished)) == 1
+        started = {body.child_id for body in await bodies(atelier, row.id, ChildStarted)}
+        ended = [body.child_id for body in await bodies(atelier, row.id, ChildFinished)]
         assert sorted(ended) == sorted(set(ended))
         assert started == {child.id for child in rows if child.parent_run_id == row.id}
         assert started <= set(ended)
@@ -160,8 +168,9 @@ async def test_partial_text_is_stored_and_the_time_in_between_is_not_working_tim
     again = Cast(Lead=["done"], Helper=["A whole one."])
     async with open_atelier(model_factory=again, clock=clock) as atelier:
         await finish(atelier, workflow_id)
-        cut, resumed = await bodies(atelier, child.id, "run_resumed", "reply_cut_off")
-        assert resumed.type == "run_resumed"
+        cut, resumed = await bodies(atelier, child.id, RunResumed, ReplyCutOff)
+        assert isinstance(resumed, RunResumed)
+        assert isinstance(cut, ReplyCutOff)
         assert cut.content == "Half a verse"
         assert (await atelier.repos.runs.get(child.id)).elapsed_ms < 1000
     assert again.result()["report"] == "A whole one."

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.events.run import ChildFinished
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunStatus
@@ -128,7 +129,8 @@ async def test_a_batch_plan_runs_independent_actions_together_and_continues_afte
     open_atelier: Opener,
 ) -> None:
     first, second = Stuck(()), Stuck(())
-    actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0, 1]}]
+    last: dict[str, object] = {"description": "c", "depends_on": [0, 1]}
+    actions: list[dict[str, object]] = [{"description": "a"}, {"description": "b"}, last]
     cast = Cast(Lead=[[plan("p", *actions)], "done"], Action_1=first, Action_2=second, Action_3=["made do"])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -406,7 +408,7 @@ async def test_the_stream_reports_a_sub_agent_in_its_parents_name(open_atelier: 
         assert ids == {run_id: (None, 0, "Lead"), child.id: (run_id, 1, "Helper")}
         assert {event.correlation_id for event in seen.events} == {run_id}
         assert [event.chunk_type for event in seen.events].count(ChunkType.WORKFLOW_COMPLETE) == 1
-        finished = await bodies(atelier, run_id, "child_finished")
+        finished = await bodies(atelier, run_id, ChildFinished)
         assert len(finished) == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.events.run import ModelRetried
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.network.retry import RUN, run_delay
@@ -79,7 +80,7 @@ async def test_a_crashing_model_is_an_error_only_for_the_parent(open_atelier: Op
         assert rows["Helper"].status is RunStatus.ERROR
         failed = await seen.until(ChunkType.SUB_AGENT_ERROR)
         assert "broken pipe" in failed.data["error"]
-        assert await bodies(atelier, rows["Helper"].id, "model_retried") == []
+        assert await bodies(atelier, rows["Helper"].id, ModelRetried) == []
     assert "broken pipe" in cast.result()["error"]
     assert "# Sub-Agent Error" in cast.result()["report"]
 
@@ -103,7 +104,7 @@ async def test_a_repeatable_request_is_retried(open_atelier: Opener, failures: i
         await in_time(clock, asyncio.create_task(atelier.runs.wait(run_id)))
         child = (await team_rows(atelier, workflow_id))["Helper"]
         assert child.status is RunStatus.COMPLETED
-        retried = await bodies(atelier, child.id, "model_retried")
+        retried = await bodies(atelier, child.id, ModelRetried)
         assert [body.attempt for body in retried] == list(range(2, failures + 2))
         assert all(body.again for body in retried)
         for number, body in enumerate(retried):
@@ -132,7 +133,7 @@ async def test_a_permanent_error_is_not_retried(open_atelier: Opener) -> None:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        assert await bodies(atelier, child.id, "model_retried") == []
+        assert await bodies(atelier, child.id, ModelRetried) == []
     assert cast.result()["code"] == "child_failed"
     cast.complete()
 
@@ -160,8 +161,8 @@ async def test_stopping_while_waiting_for_the_next_attempt(open_atelier: Opener)
 
 
 def test_delays_double_up_to_two_seconds_and_are_never_zero() -> None:
-    def pause(attempt: int, chance: float, **asked: float) -> float | None:
-        error = ProviderError("busy", code="overloaded", recoverable=True, **asked)
+    def pause(attempt: int, chance: float, retry_after_s: float | None = None) -> float | None:
+        error = ProviderError("busy", code="overloaded", recoverable=True, retry_after_s=retry_after_s)
         return run_delay(error, attempt, child=True, begun=False, rng=lambda: chance)
 
     assert [pause(attempt, 0.0) for attempt in (2, 3, 4)] == [0.5, 1.0, None]
@@ -203,7 +204,7 @@ async def test_after_three_failures_an_agent_is_blocked_for_a_minute(open_atelie
     closes it.
     """
     clock = ManualClock()
-    answers: list[Step] = [ValueError("down")] * 4 + ["It works."] * 2
+    answers: list[Step] = [*[ValueError("down")] * 4, *["It works."] * 2]
     steps: list[Step] = []
     for number in range(9):
         steps += [[delegate(f"d{number}", "Poet")], "noted"]

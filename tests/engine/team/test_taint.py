@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.events.run import ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
@@ -59,7 +60,7 @@ async def test_a_file_of_an_untrusted_folder_taints_what_follows(
         assert await turn(atelier, workflow_id) == [("Lead", "tainted", f"{OUTSIDE}, {tmp_path}/in/a.txt")]
         await finish(atelier)
         rows = await team_rows(atelier, workflow_id)
-        marks = [body.taint for body in await bodies(atelier, rows["Lead"].id, "tool_call_started")]  # type: ignore[union-attr]
+        marks = [body.taint for body in await bodies(atelier, rows["Lead"].id, ToolCallStarted)]
         assert marks == [OUTSIDE, f"{tmp_path}/in/a.txt", ""], "the call that was rejected read nothing"
     async with open_atelier(model_factory=cast) as atelier:
         # The next turn continues the same conversation, also after a restart; a new workflow knows nothing of it.
@@ -106,8 +107,8 @@ async def test_a_denied_call_read_nothing(open_atelier: Opener, tmp_path: Path) 
         await atelier.permissions.add(PermissionRule(text="read_file(a.txt)", action=Action.DENY))
         assert await turn(atelier, workflow_id) == []
         rows = await team_rows(atelier, workflow_id)
-        [denied, _sent] = await bodies(atelier, rows["Lead"].id, "tool_call_finished")
-        assert (denied.code, rows["Lead"].status) == ("denied", RunStatus.COMPLETED)  # type: ignore[union-attr]
+        [denied, _sent] = await bodies(atelier, rows["Lead"].id, ToolCallFinished)
+        assert (denied.code, rows["Lead"].status) == ("denied", RunStatus.COMPLETED)
 
 
 async def test_free_needs_no_approval_for_this(open_atelier: Opener) -> None:

@@ -68,23 +68,23 @@ class World:
             (outbox / f"{len(list(outbox.iterdir()))}.txt").write_text(text)
             return "sent"
 
-        @tool(effect=Effect.NETWORK)  # type: ignore[untyped-decorator]
+        @tool(effect=Effect.NETWORK)
         def send_letter(to: str, text: str) -> str:
             """Sends a letter."""
             return sent(f"{to}: {text}")
 
-        @tool(effect=Effect.NETWORK, risk="low", subjects={"url": "hosts"})  # type: ignore[untyped-decorator]
+        @tool(effect=Effect.NETWORK, risk="low", subjects={"url": "hosts"})
         def post_form(url: str, body: str = "") -> str:
             """Posts a form to an address."""
             return sent(f"{url}: {body}")
 
-        @tool(effect=Effect.WRITE, subjects={"path": "paths"})  # type: ignore[untyped-decorator]
+        @tool(effect=Effect.WRITE, subjects={"path": "paths"})
         def export_file(path: str, text: str) -> str:
             """Writes a file at any place."""
             Path(path).expanduser().write_text(text)
             return "exported"
 
-        @tool(effect=Effect.READ)  # type: ignore[untyped-decorator]
+        @tool(effect=Effect.READ)
         def look_up(term: str) -> str:
             """Looks something up."""
             return f"About {term}."

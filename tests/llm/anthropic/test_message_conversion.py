@@ -84,7 +84,8 @@ def test_any_order_of_blocks_is_sent_back_unchanged(kinds: list[str], text: str,
         provider_data=ProviderData.pack("Server", "m", {"blocks": layout}),
     )
     _system, sent = message_conversion.turns([ChatMessage(role=Role.USER, content="u"), said])
-    blocks = next((turn["content"] for turn in sent if turn["role"] == "assistant"), [])
+    contents = [turn["content"] for turn in sent if turn["role"] == "assistant"]
+    blocks = contents[0] if contents else []
     thoughts = [block for block in layout if block["type"] in message_conversion.THOUGHTS]
     if not (said.content.strip() or made):
         assert blocks == [], "a reply that says nothing is not sent, and so are its thoughts"

@@ -231,7 +231,7 @@ class TestReply:
         for dialect in (ToolDialect.XML, ToolDialect.NATIVE):
             stream = with_dialect(Endless(), dialect).stream(REQUEST)
             await anext(stream)
-            await stream.aclose()  # type: ignore[attr-defined]
+            await stream.aclose()
         assert closed == [True, True]
 
 
@@ -245,7 +245,7 @@ _VALUE = (
     st.none()
     | st.booleans()
     | st.integers()
-    | st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
     | st.just("</tool_call>")
 )
 _CALLS = st.lists(
@@ -255,7 +255,7 @@ _CALLS = st.lists(
     ),
     max_size=4,
 )
-_TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="<`~"), max_size=30).map(str.strip)
+_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<`~"), max_size=30).map(str.strip)
 
 
 @given(text=_TEXT, calls=_CALLS, chunk=st.integers(1, 40))

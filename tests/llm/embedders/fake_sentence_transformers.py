@@ -32,4 +32,6 @@ class SentenceTransformer:
             raise ValueError("cannot embed this")
         rows = [[len(text), prompt_name == "query", 1.0, 0.0] for text in texts]
         vectors = np.asarray(rows, dtype=np.float64)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        normalized: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+        normalized = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalized

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+import sysconfig
 import zipfile
+from importlib import util
 from pathlib import Path
 
 import pytest
@@ -42,7 +45,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(target)
     monkeypatch.setattr(install_sentence_transformers, "DISK_MB", 0)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(install_sentence_transformers.sysconfig, "get_path", lambda _name: str(target))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: str(target))
     return index
 
 
@@ -135,7 +138,7 @@ async def test_stopping_ends_pip_and_leaves_nothing_half_installed(
         processes.append(await real(*words, **options))  # type: ignore[arg-type]
         return processes[0]
 
-    monkeypatch.setattr(install_sentence_transformers.asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     task = asyncio.create_task(install_sentence_transformers.install(lambda _line: started.set()))
     await asyncio.wait_for(started.wait(), 30)
     task.cancel()
@@ -162,12 +165,8 @@ async def test_a_program_that_cannot_add_packages_gives_other_advice(
     if why == "frozen":
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     elif why == "read only":
-        monkeypatch.setattr(
-            install_sentence_transformers.os,
-            "access",
-            lambda _path, mode: mode != install_sentence_transformers.os.W_OK,
-        )
+        monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
     else:
-        monkeypatch.setattr(install_sentence_transformers.util, "find_spec", lambda _name: None)
+        monkeypatch.setattr(util, "find_spec", lambda _name: None)
     with pytest.raises(AtelierError, match="Ollama, or run Atelier from source: make run EXTRAS=sentence-transformers"):
         await install_sentence_transformers.install(lambda _line: None)

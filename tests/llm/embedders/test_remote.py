@@ -39,7 +39,7 @@ async def test_openai(openai_server: FakeOpenAI, clock: ManualClock, packed: boo
     assert (made.id, made.dimension) == ("openai:embedder:8", 8)
     texts = [f"text {number}" for number in range(200)]
     vectors = await made.embed(texts)
-    assert (vectors.shape, vectors.dtype) == ((200, 8), np.float32)
+    assert (vectors.shape, vectors.dtype) == ((200, 8), np.dtype(np.float32))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     np.testing.assert_allclose(vectors[150], unit("text 150", 8), atol=1e-6)
     assert [len(request.json["input"]) for request in openai_server.of("/v1/embeddings")] == [1, 96, 96, 8]

@@ -107,6 +107,7 @@ async def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatc
 
 async def test_closing_ends_the_process(embedder: SentenceTransformersEmbedder) -> None:
     await embedder.embed(["x"])
+    assert embedder._worker is not None
     child = psutil.Process(embedder._worker.pid)
     await embedder.aclose()
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE

@@ -76,9 +76,8 @@ async def test_streams_and_sends_back(google_server: FakeGoogle, client: Any, ch
     """The client's chat puts the pieces into its history unchanged, and the fake server accepts them; changed ones
     it refuses.
     """
-    config = types.GenerateContentConfig(
-        tools=[TOOL], thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="LOW")
-    )
+    thinking = types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.LOW)
+    config = types.GenerateContentConfig(tools=[TOOL], thinking_config=thinking)
     config.automatic_function_calling = types.AutomaticFunctionCallingConfig(disable=True)
     chat = client.chats.create(model=MODEL, config=config)
     calls = [Call("add", {"a": 12}, id="c1"), Call("add", {}, id="c2")]

@@ -12,6 +12,7 @@ import ollama
 import openai
 import pytest
 from mistralai.client.errors import SDKError
+from openai.types.chat import ChatCompletionFunctionToolParam
 
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
@@ -20,7 +21,7 @@ from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.helpers.servers.text_vectors import vector_of
 
 USER: list[Any] = [{"role": "user", "content": "Hello"}]
-TOOL: dict[str, Any] = {
+TOOL: ChatCompletionFunctionToolParam = {
     "type": "function",
     "function": {
         "name": "add",
@@ -54,8 +55,11 @@ async def test_openai_reads_a_complete_reply_with_calls(
     answer = await openai_client.chat.completions.create(model="test-model", messages=USER, tools=[TOOL])
     assert answer.choices[0].message.content == "Héllo"
     assert answer.choices[0].finish_reason == "tool_calls"
+    assert answer.choices[0].message.tool_calls is not None
     call = answer.choices[0].message.tool_calls[0]
+    assert call.type == "function"
     assert (call.function.name, json.loads(call.function.arguments)) == ("add", {"a": 1})
+    assert answer.usage is not None
     assert answer.usage.prompt_tokens == 11
 
 
@@ -72,7 +76,10 @@ async def test_openai_streams(
         usage = chunk.usage or usage
         for choice in chunk.choices:
             text += choice.delta.content or ""
-            arguments += "".join(call.function.arguments or "" for call in choice.delta.tool_calls or ())
+            for call in choice.delta.tool_calls or ():
+                assert call.function is not None
+                arguments += call.function.arguments or ""
+    assert usage is not None
     assert (text, json.loads(arguments), usage.completion_tokens) == ("Où est-il ?", {"a": 12}, 7)
 
 
@@ -119,7 +126,7 @@ async def test_mistral_streams(
     mistral_server.listed_content = listed
     reply = Reply(text="Ça va", reasoning="hmm", calls=[Call("add", {"a": 1}, id="abcDEF123")], chunk_size=chunk_size)
     mistral_server.script(reply)
-    text, thoughts, usage, calls = "", "", None, []
+    text, thoughts, usage, calls = "", "", None, list[Any]()
     async for event in await mistral_client.chat.stream_async(model="mistral-test", messages=USER):
         delta = event.data.choices[0].delta
         if isinstance(delta.content, str):
@@ -129,6 +136,7 @@ async def test_mistral_streams(
             thoughts += "".join(piece.text for piece in part.thinking) if part.type == "thinking" else ""
         calls += delta.tool_calls or []
         usage = event.data.usage or usage
+    assert usage is not None
     assert (text, thoughts, usage.prompt_tokens) == ("Ça va", "hmm" if listed else "", 11)
     assert [call.function.name for call in calls] == ["add"]
 
@@ -165,6 +173,7 @@ async def test_ollama_reads_a_complete_reply_with_calls(
     ollama_server.script(Reply(text="Hi", reasoning="hm", calls=[Call("add", {"a": 1})]))
     answer = await ollama_client.chat(model="test-model", messages=USER, tools=[TOOL])
     assert (answer.message.content, answer.message.thinking) == ("Hi", "hm")
+    assert answer.message.tool_calls is not None
     assert answer.message.tool_calls[0].function.arguments == {"a": 1}
     assert (answer.prompt_eval_count, answer.done_reason) == (11, "stop")
 
@@ -174,11 +183,12 @@ async def test_ollama_streams(
     ollama_server: FakeOllama, ollama_client: ollama.AsyncClient, chunk_size: int | None
 ) -> None:
     ollama_server.script(Reply(text="Été à Paris", calls=[Call("add", {"a": 1})], chunk_size=chunk_size))
-    text, calls, last = "", [], None
+    text, calls, last = "", list[ollama.Message.ToolCall](), None
     async for part in await ollama_client.chat(model="test-model", messages=USER, stream=True):
         text += part.message.content or ""
         calls += part.message.tool_calls or []
         last = part
+    assert last is not None
     assert (text, calls[0].function.name, last.done, last.eval_count) == ("Été à Paris", "add", True, 7)
 
 
@@ -189,6 +199,7 @@ async def test_ollama_lists_shows_and_embeds(ollama_client: ollama.AsyncClient) 
     ]
     shown = await ollama_client.show("test-model")
     assert shown.capabilities == ["completion", "tools"]
+    assert shown.modelinfo is not None
     assert shown.modelinfo["llama.context_length"] == 131_072
     answer = await ollama_client.embed(model="nomic-embed-text", input=["one", "two"])
     assert answer.embeddings[1] == pytest.approx(vector_of("two", 8))

@@ -108,9 +108,8 @@ def test_results_are_separate_and_ids_are_unique() -> None:
 
 
 def test_only_the_current_turn_needs_signatures() -> None:
-    messages = ["u", called("1"), result("1"), ChatMessage(role=Role.ASSISTANT, content="a"), "v", called("2"),
-    result("2"), called("3"),
-                result("3")]  # fmt: skip
+    first, then = ("u", called("1"), result("1")), ("v", called("2"), result("2"), called("3"), result("3"))
+    messages: list[ChatMessage | str] = [*first, ChatMessage(role=Role.ASSISTANT, content="a"), *then]
     body = body_of(ask(*messages, model="gemini-3.5-flash"))
     placed = [
         part.get("thoughtSignature")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import FinishReason, ReplyDone
+from atelier_desk.domain.model_messages import FinishReason, ReplyDone, TextDelta
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google.parser import ContentParser
 from tests.helpers.servers.google import FakeGoogle, event
@@ -162,4 +162,4 @@ def test_endless_blanks_are_scanned_once() -> None:
     for _each in range(3_000):
         assert parser.feed(b" \r\n" * 400) == []
     assert time.process_time() - began < 0.5
-    assert [delta.content for delta in parser.feed(piece({"text": "Hi"}))] == ["Hi"]
+    assert parser.feed(piece({"text": "Hi"})) == [TextDelta(content="Hi")]

@@ -201,7 +201,7 @@ async def test_a_reply_rejected_for_a_missing_signature_is_requested_again(
     google_server: FakeGoogle, chat: Any
 ) -> None:
     google_server.script(Reply(text="", finish="MISSING_THOUGHT_SIGNATURE"), Reply(text="ok"))
-    messages = ["u", called("c", expression="1"), result("c")]
+    messages: list[ChatMessage | str] = ["u", called("c", expression="1"), result("c")]
     assert (await answer(chat, *messages, tools=(ADD,), model=MODEL)).content == "ok"
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 

@@ -81,7 +81,7 @@ def test_a_calls_action() -> None:
         action = action_of(
             ToolCall(id="c", name=tool, arguments={"operation": operation}), specs("TodoTool", "ReportTool")
         )
-        return action and action.name
+        return None if action is None else action.name
 
     assert name("TodoTool", "create") == "add"
     assert name("TodoTool", "delete") is None

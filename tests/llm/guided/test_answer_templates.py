@@ -1,6 +1,7 @@
 """Template answers, in both languages."""
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -13,13 +14,15 @@ from tests.llm.guided.tool_specs import specs
 EN, FR = language("en"), language("fr")
 
 
-def said(words: Language, tool: str, arguments: dict[str, object], result: object, success: bool = True) -> str | None:
+def said(words: Language, tool: str, arguments: Mapping[str, object], result: object, success: bool = True) -> str:
     content = result if isinstance(result, str) else json.dumps(result)
     message = ChatMessage(role=Role.TOOL, content=content, tool_call_id="c1", name=tool, success=success)
-    call = ToolCall(id="c1", name=tool, arguments=arguments)
-    return answer_templates.answer(
+    call = ToolCall(id="c1", name=tool, arguments=dict(arguments))
+    answer = answer_templates.answer(
         call, message, words, action_of(call, specs("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool"))
     )
+    assert answer is not None
+    return answer
 
 
 def test_a_calculation() -> None:

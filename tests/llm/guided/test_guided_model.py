@@ -11,6 +11,7 @@ import pytest
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import (
+    ChatDelta,
     ChatMessage,
     ChatReply,
     ChatRequest,
@@ -41,8 +42,8 @@ class Conversation:
         self.model = model
         self.tools = specs(*tools)
         self.name = name
-        self.messages = []
-        self.deltas = []
+        self.messages: list[ChatMessage] = []
+        self.deltas: list[ChatDelta] = []
 
     async def say(self, text: str) -> ChatReply:
         self.messages.append(ChatMessage(role=Role.USER, content=text))
@@ -50,11 +51,10 @@ class Conversation:
 
     async def result(self, **data: object) -> ChatReply:
         call = self.messages[-1].tool_calls[-1]
-        content = json.dumps(data)
+        content, success = json.dumps(data), data["success"]
+        assert isinstance(success, bool)
         self.messages.append(
-            ChatMessage(
-                role=Role.TOOL, content=content, tool_call_id=call.id, name=call.name, success=data.get("success")
-            )
+            ChatMessage(role=Role.TOOL, content=content, tool_call_id=call.id, name=call.name, success=success)
         )
         return await self.turn()
 
@@ -124,9 +124,12 @@ async def test_an_unmatched_request_is_classified_by_the_model_under_a_grammar()
     model, talk = scripted(ChatReply(content=" list", usage=Usage(tokens_input=50, tokens_output=2)))
     reply = await talk.say(UNSURE)
     assert reply.tool_calls[0].arguments == {"operation": "list"}
+    assert reply.usage is not None
     assert reply.usage.tokens_input == 50
     request = model.requests[0]
+    assert request.raw_prompt is not None
     assert request.raw_prompt.endswith("\nAction:")
+    assert request.grammar is not None
     assert '" list"' in request.grammar
     assert request.messages == ()
     assert request.temperature == 0.0
@@ -141,7 +144,9 @@ async def test_a_choice_outside_the_grammar_counts_as_the_nearest_example() -> N
 async def test_the_argument_is_chosen_from_the_messages_own_words() -> None:
     model, talk = scripted(" phone my aunt")
     await talk.say(AUNT)
-    spans = [span.strip('" ') for span in model.requests[0].grammar.removeprefix("root ::= ").split(" | ")]
+    grammar = model.requests[0].grammar
+    assert grammar is not None
+    spans = [span.strip('" ') for span in grammar.removeprefix("root ::= ").split(" | ")]
     assert "phone my aunt" in spans
     assert all(span in AUNT for span in spans)
 
@@ -160,7 +165,7 @@ async def test_a_write_that_was_not_requested_is_confirmed_first() -> None:
 @pytest.mark.parametrize(
     "answer", [{"success": True, "selectedOptions": ["2"]}, {"success": False, "code": "skipped", "error": "skipped"}]
 )
-async def test_a_declined_write_is_not_done(answer: str) -> None:
+async def test_a_declined_write_is_not_done(answer: dict[str, object]) -> None:
     _, talk = scripted(" phone my aunt on Monday")
     await talk.say(AUNT)
     reply = await talk.result(**answer)
@@ -275,9 +280,11 @@ async def test_the_real_starter_uses_the_calculator_and_gives_the_result_in_both
         reply = await talk.say(AUNT)
         assert reply.tool_calls[0].name == "UserQuestionTool"
         assert "aunt" in reply.tool_calls[0].arguments["question"]
+        assert reply.usage is not None
         assert reply.usage.tokens_input > 0
         talk = Conversation(GuidedModel(provider, embedder), name=STARTER)
-        assert (await talk.say("I went for a walk and it was lovely")).content or talk.deltas[-1].reply.tool_calls
+        reply = await talk.say("I went for a walk and it was lovely")
+        assert reply.content or reply.tool_calls
     finally:
         await provider.aclose()
         await embedder.aclose()

@@ -32,6 +32,7 @@ class FileServer:
         self.stop_after: int | None = None
         self.cut_after: int | None = None
         self.status = 0
+        self.url = ""
         self.ranges = True
         self.go = asyncio.Event()
         self.stopped = asyncio.Event()
@@ -101,15 +102,21 @@ def entry(files: FileServer) -> CatalogueEntry:
 
 
 @pytest.fixture
-async def downloads(store: ModelStore, entry: CatalogueEntry) -> AsyncIterator[Downloads]:
-    made = Downloads(store, ManualClock(), lambda id: made.changes.append(id), entries=[entry])
-    made.changes = []
+def changes() -> list[str]:
+    """The downloads that were reported as changed."""
+    return []
+
+
+@pytest.fixture
+async def downloads(store: ModelStore, entry: CatalogueEntry, changes: list[str]) -> AsyncIterator[Downloads]:
+    made = Downloads(store, ManualClock(), changes.append, entries=[entry])
     yield made
     await made.aclose()
 
 
 async def finished(downloads: Downloads, status: DownloadStatus = DownloadStatus.DONE) -> DownloadState:
     state = await downloads.wait("tiny")
+    assert state is not None
     assert state.status is status
     return state
 
@@ -126,7 +133,7 @@ async def stopped_in_the_middle(files: FileServer, downloads: Downloads, after: 
 
 
 async def test_a_complete_download_is_verified_recorded_and_listed(
-    files: FileServer, downloads: Downloads, store: ModelStore
+    files: FileServer, downloads: Downloads, changes: list[str], store: ModelStore
 ) -> None:
     state = await downloads.start("tiny")
     assert state.status is DownloadStatus.RUNNING
@@ -137,7 +144,7 @@ async def test_a_complete_download_is_verified_recorded_and_listed(
     assert model.sha256 == hashlib.sha256(DATA).hexdigest()
     assert store.check(model)
     assert not (store.models_dir / "tiny.gguf.part").exists()
-    assert set(downloads.changes) == {"tiny"}
+    assert set(changes) == {"tiny"}
 
 
 async def test_pause_keeps_the_received_part_and_start_continues_it(
@@ -215,7 +222,7 @@ async def test_a_longer_file_is_refused(files: FileServer, downloads: Downloads)
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
-async def test_a_refusal_shows_its_status(files: FileServer, downloads: Downloads, status: DownloadStatus) -> None:
+async def test_a_refusal_shows_its_status(files: FileServer, downloads: Downloads, status: int) -> None:
     files.status = status
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -291,7 +298,8 @@ async def test_deleting_removes_the_file_and_its_record(
 
 async def test_progress_is_reported_at_intervals(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
     clock = ManualClock()
-    shares = []
+    shares: list[DownloadState] = []
+    downloads: Downloads
     downloads = Downloads(store, clock, lambda _id: shares.append(downloads.states()[0]), entries=[entry])
     await stopped_in_the_middle(files, downloads)
     before = len(shares)

@@ -21,7 +21,9 @@ def test_the_header_has_name_context_template_and_size(tmp_path: Path) -> None:
 
 
 def test_the_real_starter_needs_exactly_its_size() -> None:
-    head = read_head(packaged_starter())
+    path = packaged_starter()
+    assert path is not None
+    head = read_head(path)
     assert head.needed_bytes == STARTER_BYTES
     assert head.context_length == 8192
 

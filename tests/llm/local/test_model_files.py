@@ -110,10 +110,13 @@ def test_a_deleted_file_is_reported(store: ModelStore) -> None:
 def test_the_checksum_is_computed_once_per_size_and_time(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
-    counted = []
-    monkeypatch.setattr(
-        "atelier_desk.llm.local.model_files.sha256_of", lambda target: counted.append(target) or sha256_of(target)
-    )
+    counted: list[Path] = []
+
+    def counting(target: Path) -> str:
+        counted.append(target)
+        return sha256_of(target)
+
+    monkeypatch.setattr("atelier_desk.llm.local.model_files.sha256_of", counting)
     store.check(store.get("a"))
     ModelStore(store.models_dir, starter_path=path).check(store.get("a"))
     assert len(counted) == 1
@@ -130,13 +133,13 @@ def test_a_check_works_in_an_unwritable_folder(store: ModelStore, monkeypatch: p
     assert store.check(store.get("a"))
 
 
-@pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", "a folder"])
-def test_an_unreadable_manifest_is_recognised_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
+@pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", None])
+def test_an_unreadable_manifest_is_recognised_and_put_aside(store: ModelStore, damage: bytes | None) -> None:
     """Otherwise its checksums would be lost, and with them the only way to notice a changed model file."""
     downloaded(store, "a", gguf_bytes())
     manifest = store.models_dir / MANIFEST
     assert store.unreadable() is None
-    if damage == "a folder":
+    if damage is None:
         manifest.unlink()
         manifest.mkdir()
     else:
@@ -145,7 +148,7 @@ def test_an_unreadable_manifest_is_recognised_and_put_aside(store: ModelStore, d
     assert MANIFEST in (store.unreadable() or "")
     downloaded(store, "b", gguf_bytes())
     aside = store.models_dir / UNREADABLE
-    assert aside.is_dir() if damage == "a folder" else aside.read_bytes() == damage
+    assert aside.is_dir() if damage is None else aside.read_bytes() == damage
     assert store.unreadable() == UNREADABLE
     assert store.get("b").sha256
     manifest.write_bytes(b"{again")

@@ -15,6 +15,7 @@ from atelier_desk.domain.model_messages import (
     LOADING,
     ChatDelta,
     ChatMessage,
+    ChatReply,
     ChatRequest,
     ImagePart,
     ReplyDone,
@@ -69,12 +70,11 @@ class Bed:
         yield TextDelta(content=request.model)
         if request.model in self.gates:
             await self.gates[request.model].wait()
-        from atelier_desk.domain.model_messages import ChatReply
-
         yield ReplyDone(reply=ChatReply(content=request.model))
 
-    async def ask(self, model: str, **fields: object) -> list:
-        request = ChatRequest(model=model, messages=(ChatMessage(role=Role.USER, content="hi"),), **fields)
+    async def ask(self, model: str, context_window: int | None = None) -> list[ChatDelta]:
+        said = ChatMessage(role=Role.USER, content="hi")
+        request = ChatRequest(model=model, messages=(said,), context_window=context_window)
         return [delta async for delta in self.provider.stream(request)]
 
     @property
@@ -210,6 +210,17 @@ async def _until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
+async def reply_to(provider: LocalProvider, request: ChatRequest) -> ChatReply:
+    last = [delta async for delta in provider.stream(request)][-1]
+    assert isinstance(last, ReplyDone)
+    return last.reply
+
+
+def process_of(provider: LocalProvider) -> psutil.Process:
+    assert provider.server is not None
+    return psutil.Process(provider.server.pid)
+
+
 @pytest.mark.model
 async def test_the_real_starter_chats_obeys_a_grammar_and_reports_a_too_long_prompt(
     provider: LocalProvider,
@@ -218,15 +229,16 @@ async def test_the_real_starter_chats_obeys_a_grammar_and_reports_a_too_long_pro
     chat = ChatRequest(
         model=STARTER, messages=(ChatMessage(role=Role.USER, content="Say hello."),), max_tokens=16, temperature=0.0
     )
-    reply = [delta async for delta in provider.stream(chat)][-1].reply
+    reply = await reply_to(provider, chat)
     assert reply.content.strip()
+    assert reply.usage is not None
     assert reply.usage.tokens_output > 0
 
     grammar = 'root ::= " yes" | " no"'
     raw = ChatRequest(
         model=STARTER, messages=(), raw_prompt="Is water wet?\nAnswer:", grammar=grammar, max_tokens=8, temperature=0.0
     )
-    assert [delta async for delta in provider.stream(raw)][-1].reply.content in (" yes", " no")
+    assert (await reply_to(provider, raw)).content in (" yes", " no")
 
     schema = {
         "type": "object",
@@ -235,15 +247,15 @@ async def test_the_real_starter_chats_obeys_a_grammar_and_reports_a_too_long_pro
         "additionalProperties": False,
     }
     held = chat.model_copy(update={"response_schema": schema, "max_tokens": 40})
-    assert [delta async for delta in provider.stream(held)][-1].reply.content.strip().startswith("{")
+    assert (await reply_to(provider, held)).content.strip().startswith("{")
 
     with pytest.raises(ContextOverflowError) as caught:
         _ = [delta async for delta in provider.stream(raw.model_copy(update={"raw_prompt": "word " * 6000}))]
     assert caught.value.n_ctx == 4096
 
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(ProviderError) as refused:
         _ = [delta async for delta in provider.stream(raw.model_copy(update={"grammar": "root ::= ("}))]
-    assert "grammar" in str(caught.value)
+    assert "grammar" in str(refused.value)
 
 
 @pytest.mark.model
@@ -252,13 +264,13 @@ async def test_the_real_server_is_restarted_after_a_kill_and_ends_with_the_provi
 ) -> None:
     health = await provider.test()
     assert (health.ok, health.models) == (True, 1)
-    first = psutil.Process(provider.server.pid)
+    first = process_of(provider)
     first.kill()
     chat = ChatRequest(
         model=STARTER, messages=(ChatMessage(role=Role.USER, content="Hi"),), max_tokens=4, temperature=0.0
     )
     assert isinstance([delta async for delta in provider.stream(chat)][-1], ReplyDone)
-    second = psutil.Process(provider.server.pid)
+    second = process_of(provider)
     assert second.pid != first.pid
     await provider.aclose()
     assert not second.is_running()

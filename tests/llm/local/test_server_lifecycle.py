@@ -30,7 +30,9 @@ asyncio.run(main())
 
 
 def starter(n_ctx: int = 512) -> ServerConfig:
-    return ServerConfig(packaged_starter(), "starter", n_ctx, 1)
+    path = packaged_starter()
+    assert path is not None
+    return ServerConfig(path, "starter", n_ctx, 1)
 
 
 @pytest.mark.model
@@ -49,6 +51,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(packaged_starter())], stdout=subprocess.PIPE, text=True
     )
+    assert parent.stdout is not None
     child = psutil.Process(int(parent.stdout.readline()))
     parent.send_signal(signal.SIGKILL)
     parent.wait(10)

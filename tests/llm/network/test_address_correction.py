@@ -29,8 +29,8 @@ async def gone() -> str:
     return url
 
 
-async def verdict(kind: str, url: str, clock: ManualClock, **fields: str) -> ProviderHealth:
-    made = provider(kind, url, clock, **fields)
+async def verdict(kind: str, url: str, clock: ManualClock, *, key: str = "") -> ProviderHealth:
+    made = provider(kind, url, clock, key=key)
     try:
         return await made.test()
     finally:

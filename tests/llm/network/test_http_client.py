@@ -238,7 +238,9 @@ async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, cloc
     client = HttpClient(openai_server.url, provider="Server", clock=clock)
     await client.json("GET", "/models")
     await client.aclose()
-    assert (await client.json("GET", "/models"))["object"] == "list"
+    listed = await client.json("GET", "/models")
+    assert isinstance(listed, dict)
+    assert listed["object"] == "list"
     await client.aclose()
 
 

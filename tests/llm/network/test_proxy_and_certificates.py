@@ -51,8 +51,8 @@ async def tls_server(authority: trustme.CA) -> AsyncIterator[FakeOpenAI]:
         yield server
 
 
-async def verdict(url: str, clock: ManualClock, **fields: str) -> ProviderHealth:
-    made = provider("openai", url, clock, **fields)
+async def verdict(url: str, clock: ManualClock, *, key: str = "", ca_file: str = "") -> ProviderHealth:
+    made = provider("openai", url, clock, key=key, ca_file=ca_file)
     try:
         return await made.test()
     finally:

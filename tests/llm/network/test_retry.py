@@ -143,9 +143,10 @@ async def test_an_unreachable_server(clock: ManualClock) -> None:
     async with FakeOpenAI() as gone:
         url = gone.url
     chat = provider("openai", url, clock)
-    found = []
+    found: list[RetryDelta] = []
     with pytest.raises(ProviderError) as caught:
         async for delta in chat.stream(ask()):
+            assert isinstance(delta, RetryDelta)
             found.append(delta)
             await asyncio.gather(clock.settle(), _advance(clock, delta))
     assert caught.value.code == "unreachable"

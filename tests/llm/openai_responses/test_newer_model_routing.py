@@ -21,8 +21,8 @@ from tests.llm.stream_requests import answer, send
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:
     """The endpoints that were requested for replies of these models, in order."""
     provider = create_http_provider(
-        ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None
-    )  # type: ignore[arg-type]
+        ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), ManualClock()
+    )
     server.script(*[Reply(text="Well.") for _model in models])
     try:
         for model in models:

@@ -111,7 +111,8 @@ def test_a_limit_is_known_from_events_and_from_the_tree(state: TeamState) -> Non
     assert (dot.at_limit, dot.limit, dot.value, dot.cap, dot.needs_person) == (True, "tokens", 42.0, 40.0, True)
     state.feed(event(15, "run_status", "dot", status="processing"))
     assert not dot.at_limit
-    state.load(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=8)}))
+    figures = {"value": 10.0, "cap": 8.0}
+    state.load(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "limit_figures": figures}))
     assert (dot.at_limit, dot.value, dot.cap) == (True, 10.0, 8.0)
 
 

@@ -39,7 +39,10 @@ async def test_cancelling_ends_the_work_at_its_next_report() -> None:
             ended.append("stopped")
             raise
 
-    job = asyncio.ensure_future(stoppable(work, progress=lambda _done, _total: job.cancel()))
+    def cancel(_done: int, _total: int) -> None:
+        job.cancel()
+
+    job = asyncio.ensure_future(stoppable(work, progress=cancel))
     with pytest.raises(asyncio.CancelledError):
         await job
     assert ended == ["stopped"], "the job ends after its work"

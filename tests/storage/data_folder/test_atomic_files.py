@@ -77,7 +77,7 @@ def test_a_failure_in_the_middle_leaves_the_old_content(tmp_path: Path, monkeypa
     def fail(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(atomic_files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space"):
         write_atomic(target, b"new")
     assert target.read_bytes() == b"old"

@@ -108,7 +108,12 @@ def test_where_no_room_can_be_reserved_it_is_filled(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "posix_fallocate", refused, raising=False)
     written: list[int] = []
-    monkeypatch.setattr(preflight, "bytes", lambda count: written.append(count) or b"", raising=False)
+
+    def zeros(count: int) -> bytes:
+        written.append(count)
+        return b""
+
+    monkeypatch.setattr(preflight, "bytes", zeros, raising=False)
     preflight.probe(tmp_path)
     assert written == [preflight.PROBE_BYTES]
     monkeypatch.setattr(os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))

@@ -36,9 +36,16 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
     run = Run(workflow_id=workflow.id)
     config = AgentConfig(name="A", provider="p", model="m")
     task = Task(workflow_id=workflow.id, name="task")
-    owner = {"workflow_id": workflow.id, "run_id": run.id}
-    call = ToolExecution(id=f"{run.id}:c", call_id="c", tool="Search", arguments={"query": f"{word} input"}, **owner)
-    question = UserQuestion(call_id="q", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT), **owner)
+    call = ToolExecution(
+        id=f"{run.id}:c",
+        workflow_id=workflow.id,
+        run_id=run.id,
+        call_id="c",
+        tool="Search",
+        arguments={"query": f"{word} input"},
+    )
+    spec = QuestionSpec(question="?", question_type=QuestionType.TEXT)
+    question = UserQuestion(workflow_id=workflow.id, run_id=run.id, call_id="q", spec=spec)
     await repos.journal.commit(
         Commit(
             events=(
@@ -53,8 +60,12 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
             ),
             executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
             questions=(question,),
-            approvals=(ApprovalRequest(call_id="a", tool="Search", **owner),),
-            audit=(AuditEntry(call_id="a", tool="Search", decision=AuditDecision.ALLOWED, **owner),),
+            approvals=(ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="a", tool="Search"),),
+            audit=(
+                AuditEntry(
+                    workflow_id=workflow.id, run_id=run.id, call_id="a", tool="Search", decision=AuditDecision.ALLOWED
+                ),
+            ),
             frames=(PromptFrame(id=f"{workflow.id}:frame", workflow_id=workflow.id, system="Be brief."),),
             tasks=(task,),
         )

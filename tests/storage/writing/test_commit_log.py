@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +28,8 @@ def copy(killed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(killed, tmp_path / "database"))
 
 
-async def open_and_count(directory: Path, **options: bool) -> tuple[int, int]:
-    async with await Store.open(directory, **options) as store:
+async def open_and_count(directory: Path, *, accept_loss: bool = False) -> tuple[int, int]:
+    async with await Store.open(directory, accept_loss=accept_loss) as store:
         rows = await store.query("SELECT * FROM workflow")
         return len(rows), store.lost_commits
 
@@ -124,7 +125,7 @@ async def test_a_failure_to_record_the_number_does_not_fail_the_commit(
 
     async with await Store.open(tmp_path / "database") as store:
         with monkeypatch.context() as patch:
-            patch.setattr(commit_log.os, "write", full)
+            patch.setattr(os, "write", full)
             await write_rows(store)
         assert len(await store.query("SELECT id FROM workflow")) == ROWS
     assert "No space left" in caplog.text

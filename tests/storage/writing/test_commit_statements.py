@@ -91,7 +91,7 @@ def test_an_empty_commit_has_no_statement_and_a_change_needs_its_workflow() -> N
 
 def test_rows_of_all_tables_are_one_statement() -> None:
     """Each statement costs the database as much as several rows."""
-    rows = {"runs": (run(2),), "messages": (message("m", "text"),), "tasks": (TASK,)}
-    together = commit_statements.statements(Commit(events=(event(2),), **rows), {})
+    commit = Commit(events=(event(2),), runs=(run(2),), messages=(message("m", "text"),), tasks=(TASK,))
+    together = commit_statements.statements(commit, {})
     assert len(together) == len(commit_statements.statements(Commit(events=(event(2),), runs=(run(2),)), {}))
     assert [row["id"].table_name for row in together[-1].params["rows"]] == ["run", "message", "task"]

@@ -50,7 +50,7 @@ def tools() -> list[McpTool]:
     ],
 )
 def test_the_best_match_comes_first(query: str, found: list[str]) -> None:
-    assert [each.own_name for each in search_tools.best(tools(), query)] == found
+    assert [each.name.removeprefix("mcp__git__") for each in search_tools.best(tools(), query)] == found
 
 
 async def test_only_tools_of_the_agents_servers_are_found() -> None:

@@ -33,7 +33,8 @@ FIELDS = {
 async def create(calls: Calls, name: str, **fields: Any) -> str:
     data = await calls(TODO, operation="create", name=name, **fields)
     assert data["success"], data
-    return data["task_id"]
+    task_id: str = data["task_id"]
+    return task_id
 
 
 async def test_a_task_is_created_with_defaults_and_announced(calls: Calls) -> None:

@@ -16,14 +16,16 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def task(name: str, *dependencies: str, status: TaskStatus = TaskStatus.PENDING, **fields: object) -> Task:
-    return Task(
-        id=name,
-        workflow_id="w",
-        name=name.upper(),
-        dependencies=dependencies,
-        status=status,
-        created_at=START,
-        **fields,
+    return Task.model_validate(
+        {
+            "id": name,
+            "workflow_id": "w",
+            "name": name.upper(),
+            "dependencies": dependencies,
+            "status": status,
+            "created_at": START,
+            **fields,
+        }
     )
 
 

@@ -153,7 +153,7 @@ async def test_lines_are_replaced_after_a_check_of_their_content(call: Calls, ws
     assert wrong["code"] == "no_match"
     assert "     2\t    return 1" in wrong["error"]
     right = {"path": "a.py", "start_line": 2, "end_line": 2, "expected": "    return 1"}
-    assert (await call("edit_file", **right, new_string="    return 7"))["success"]
+    assert (await call("edit_file", "", **right, new_string="    return 7"))["success"]
     assert (ws / "a.py").read_text().splitlines()[1] == "    return 7"
     assert (await call("edit_file", path="a.py", start_line=3, end_line=4, expected="\n\n", new_string=""))["success"]
     assert (ws / "a.py").read_text() == "def f():\n    return 7\ndef g():\n    return 1\n"
@@ -267,7 +267,7 @@ async def test_a_file_changed_since_it_was_read_is_refused(call: Calls, ws: Path
     ],
 )
 async def test_the_forms_cannot_be_mixed(call: Calls, arguments: dict[str, object]) -> None:
-    data = await call("edit_file", **arguments)
+    data = await call("edit_file", "", **arguments)
     assert data["code"] == "invalid_arguments"
     assert "Traceback" not in data["error"]
 

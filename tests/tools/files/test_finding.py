@@ -41,7 +41,7 @@ def tree(ws: Path) -> None:
 
 
 async def paths(call: Calls, tool: str, key: str, **arguments: object) -> list[str]:
-    data = await call(tool, **arguments)
+    data = await call(tool, "", **arguments)
     assert data["success"], data
     return [row["path" if "path" in row else "name"] for row in data[key]]
 
@@ -140,7 +140,7 @@ async def test_cyclic_links_end_every_walk(call: Calls, ws: Path) -> None:
         ("glob_files", {"pattern": "**/*"}),
         ("list_directory", {"recursive": True}),
     ):
-        assert (await call(tool, **arguments))["success"], tool
+        assert (await call(tool, "", **arguments))["success"], tool
     assert (await call("read_file", path="one"))["code"] == "outside"
 
 

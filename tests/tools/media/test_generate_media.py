@@ -16,6 +16,7 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.files.file_tool_base import SEEN
 from atelier_desk.tools.registry.sections import MEDIA
 from atelier_desk.tools.registry.tool_services import ToolServices
@@ -184,11 +185,11 @@ async def test_nothing_is_paid_for_a_result_that_cannot_be_saved(
 
 
 async def test_every_paid_tool_is_in_the_table_above(call: Calls) -> None:
-    pays = {
-        tool.name
-        for tool in call.registry.get_tools_by_section(MEDIA)
-        if "costs the user money" in str(tool.about.limits)
-    }
+    pays = set()
+    for tool in call.registry.get_tools_by_section(MEDIA):
+        assert isinstance(tool, DescribedTool)
+        if "costs the user money" in str(tool.about.limits):
+            pays.add(tool.name)
     (table,) = (
         mark for mark in test_nothing_is_paid_for_a_result_that_cannot_be_saved.pytestmark if mark.name == "parametrize"
     )

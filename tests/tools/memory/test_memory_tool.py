@@ -172,7 +172,7 @@ async def test_another_workflows_memory_is_not_found(
 ) -> None:
     foreign = (await add(calls_with(workflow_id=other.id), "Secret plan.", "decision"))["memory_id"]
     data = await calls(
-        MEMORY, operation=operation, memory_id=foreign, **({"importance": 0.5} if operation == "update" else {})
+        MEMORY, "", operation=operation, memory_id=foreign, **({"importance": 0.5} if operation == "update" else {})
     )
     assert data["code"] == "not_found"
 

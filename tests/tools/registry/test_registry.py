@@ -47,12 +47,14 @@ class Echo(Tool):
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if self.behaviour is not None:
-            return await self.behaviour()
+            outcome: Outcome = await self.behaviour()
+            return outcome
         return ToolResult.ok(text=input.text)
 
 
 def named(name: str, **attributes: Any) -> Tool:
-    return type(name, (Echo,), {"name": name, **attributes})()
+    tool: Tool = type(name, (Echo,), {"name": name, **attributes})()
+    return tool
 
 
 async def test_tools_are_registered_looked_up_and_removed(context: ToolContext) -> None:
@@ -72,7 +74,9 @@ async def test_tools_are_registered_looked_up_and_removed(context: ToolContext) 
     assert result.data == {"success": True, "text": "hello"}
     registry.unregister("echo")
     assert not registry.has("echo")
-    assert registry.get_tool("echo") is registry.get_definition("echo") is registry.get_executor("echo") is None
+    assert registry.get_tool("echo") is None
+    assert registry.get_definition("echo") is None
+    assert registry.get_executor("echo") is None
     registry.unregister("echo")
 
 

@@ -104,9 +104,9 @@ def test_invoke_shows_the_control_tools(registry: ToolRegistry) -> None:
 def test_at_the_maximum_depth_nobody_plans_and_sections_are_shown_directly(registry: ToolRegistry) -> None:
     deep = {"depth": 3, "has_parent": True}
     direct = ["TodoTool", "ReportTool", "where", *CONTROL, "wait_parent"]
-    assert visible(registry, ToolMode.DIRECT, **deep) == direct
+    assert visible(registry, ToolMode.DIRECT, ENABLED, **deep) == direct
     assert visible(registry, ToolMode.SECTIONS, [*ENABLED, "plan_actions"], **deep) == direct
-    assert visible(registry, ToolMode.INVOKE, **deep) == [*CONTROL, "wait_parent", "invoke_tool"]
+    assert visible(registry, ToolMode.INVOKE, ENABLED, **deep) == [*CONTROL, "wait_parent", "invoke_tool"]
     at_depth = {mode: modes.Toolset.of(registry, ENABLED, mode=mode, depth=3, max_depth=3).mode for mode in ToolMode}
     assert at_depth == {
         ToolMode.DIRECT: ToolMode.DIRECT,

@@ -157,7 +157,7 @@ async def test_installing_a_package(
     call = bench.registry.prepare(tool, arguments).described
     assert (call.effect, call.risk) == (Effect.NETWORK, Risk.HIGH)
     assert call.subjects.hosts in (("registry.npmjs.org",), ("pypi.org",))
-    assert (await bench.call("install_package", **arguments)).data["output"] == printed
+    assert (await bench.call("install_package", None, **arguments)).data["output"] == printed
 
 
 @pytest.mark.parametrize(

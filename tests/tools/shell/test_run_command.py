@@ -122,6 +122,7 @@ async def test_shell_syntax_is_executed_and_needs_approval(
 ) -> None:
     (bench.root / "src").mkdir(exist_ok=True)
     tool = bench.registry.get_tool("run_command")
+    assert tool is not None
     assert (
         tool.describe(tool.input.model_validate({"command": command, "modifies_files": False})).effect
         is not Effect.READ

@@ -311,7 +311,8 @@ asyncio.run(ToolProcesses().call(tool_file(folder, HANGS), "hang", {"folder": st
 
 
 def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
-    facts = dict.fromkeys(("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "language"), "") | {
+    facts: dict[str, object] = {
+        **dict.fromkeys(("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "language"), ""),
         "depth": 0, "enabled_tools": None, "state": {}, "workspace": None,
     }  # fmt: skip
     program = subprocess.Popen([sys.executable, "-c", PARENT.replace("FACTS", repr(facts)), str(tmp_path)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,16 +60,16 @@ def test_an_interrupted_change_is_resolved(
         for name in ("write", "rename", "make_folder"):
             monkeypatch.setattr("atelier_desk.workspace.confined_root.ConfinedRoot." + name, killed)
         monkeypatch.setattr("atelier_desk.workspace.checkpoints.trash.put", killed)
-    act = {
+    acts: dict[str, Callable[[], object]] = {
         "write": lambda: files.write(AUTHOR, at(ws, "a"), b"new"),
         "new": lambda: files.write(AUTHOR, at(ws, "b"), b"new", new=True),
         "delete": lambda: files.delete(AUTHOR, at(ws, "a")),
         "move": lambda: files.move(AUTHOR, at(ws, "a"), at(ws, "b")),
         "copy": lambda: files.copy(AUTHOR, at(ws, "a"), at(ws, "b")),
         "folder": lambda: files.make_folder(AUTHOR, at(ws, "d/e")),
-    }[operation]
+    }
     with pytest.raises(Killed):
-        act()
+        acts[operation]()
     monkeypatch.undo()
     assert real_finish is store.CheckpointFiles.finish
     assert real_drop is store.CheckpointFiles.drop
@@ -183,7 +184,7 @@ def test_a_new_file_changed_at_the_last_moment_is_not_deleted(
 ) -> None:
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
     assert change is not None
-    real = trash.rename_new
+    real = atomic_rename.rename_new
 
     def late(source: int, name: str, target: int, new: str) -> None:
         if name == "a":

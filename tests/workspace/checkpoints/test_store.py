@@ -14,7 +14,6 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
 from atelier_desk.domain.file_change import Change
-from atelier_desk.workspace.checkpoints import records
 from atelier_desk.workspace.checkpoints.records import Stopped
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 
@@ -50,7 +49,7 @@ def unlisted(kept: CheckpointFiles, monkeypatch: pytest.MonkeyPatch) -> Callable
                 raise PermissionError(13, "Permission denied")
             return real(path)
 
-        monkeypatch.setattr(records.os, "listdir", listdir)
+        monkeypatch.setattr(os, "listdir", listdir)
 
     return refuse
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace import file_copying
-from atelier_desk.workspace.checkpoints import undoable_file_operations as module
+from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import TEMPORARY, ConfinedRoot
@@ -125,7 +126,7 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     """The kill comes before the last step, when the new content is already next to its target."""
     before = tree(ws)
     with monkeypatch.context() as patch:
-        for owner, name in ((module.trash, "put"), (module.file_copying, "delete"), (ConfinedRoot, "rename")):
+        for owner, name in ((trash, "put"), (file_copying, "delete"), (ConfinedRoot, "rename")):
             patch.setattr(owner, name, _killed)
         for name in ("_replace", "rename_new"):
             patch.setattr(f"atelier_desk.workspace.confined_root.{name}", _killed)
@@ -229,7 +230,7 @@ def test_leftovers_next_to_a_name_that_became_a_link_are_deleted(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        for owner, name in ((module.file_copying, "delete"), (ConfinedRoot, "rename")):
+        for owner, name in ((file_copying, "delete"), (ConfinedRoot, "rename")):
             patch.setattr(owner, name, _killed)
         patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
@@ -345,7 +346,7 @@ def test_a_refused_change_changes_nothing(files: WorkspaceFiles, ws: Path, call:
 def test_an_unexpected_file_is_not_even_moved_away(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module.trash, "put", _killed)
+    monkeypatch.setattr(trash, "put", _killed)
     with pytest.raises(ToolError, match="changed in the meantime"):
         files.delete(AUTHOR, at(ws, "a"), was=sha("other"))
 
@@ -397,9 +398,12 @@ def test_a_folder_created_by_somebody_else_stays_after_an_undo(
         shutil.rmtree(ws / "n", ignore_errors=True)
         with monkeypatch.context() as patch:
             real = files.store.begin
-            patch.setattr(
-                files.store, "begin", lambda change, real=real: ((ws / "n").mkdir(exist_ok=True), real(change))
-            )
+
+            def late(change: Change, real: Callable[[Change], object] = real) -> None:
+                (ws / "n").mkdir(exist_ok=True)
+                real(change)
+
+            patch.setattr(files.store, "begin", late)
             ACTS[act](files, ws)
         change = files.store.of("w")[-1]
         assert "n" not in change.made, act
@@ -428,13 +432,13 @@ def test_marks_of_outside_content_follow_a_file(files: WorkspaceFiles, ws: Path)
 def test_a_deletion_is_restored_when_its_file_changed_at_the_last_moment(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = module.trash.put
+    real = trash.put
 
     def late(folder: int, name: str, kept: int, beside: str) -> None:
         (ws / "a").write_text("mine")
         real(folder, name, kept, beside)
 
-    monkeypatch.setattr(module.trash, "put", late)
+    monkeypatch.setattr(trash, "put", late)
     with pytest.raises(ToolError) as refused:
         files.delete(AUTHOR, at(ws, "a"), was=sha("old"))
     assert (refused.value.code, (ws / "a").read_text(), files.store.of("w")) == ("changed", "mine", [])
@@ -449,7 +453,7 @@ def test_a_leftover_next_to_a_deletion_is_named(
         def refuses(folder: int, name: str) -> None:
             raise PermissionError(13, "Permission denied")
 
-        patch.setattr(module.file_copying, "delete", refuses)
+        patch.setattr(file_copying, "delete", refuses)
         with pytest.raises(ToolError) as told:
             files.delete(AUTHOR, at(ws, "a"))
     (change,) = files.store.of("w")
@@ -541,6 +545,6 @@ def test_ids_increase_although_the_clock_is_set_back(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter((5_000, 5_000, 100, 9_000))
-    monkeypatch.setattr(module.time, "time_ns", lambda: next(times))
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
     ids = [files._change(AUTHOR, at(ws, "a"), action="changed").id.partition("-")[0] for _ in range(4)]
     assert (ids == sorted(set(ids)), int(ids[-1])) == (True, 9_000)

@@ -45,7 +45,7 @@ class Launched:
 @cache
 def interpreter(user: int | None) -> str:
     """A Python that another user can run; skips the test where there is none."""
-    groups = None if user is None else []
+    groups: list[int] | None = None if user is None else []
     for file in (sys.executable, "/usr/bin/python3"):
         try:
             ran = subprocess.run([file, "-I", "-c", "import ctypes, mmap"], user=user, group=user, extra_groups=groups)

@@ -223,7 +223,7 @@ def test_guarding_repositories_raises_the_file_limit_and_resolves_links(
     guard = SimpleNamespace(GuardedFiles=lambda *given, **more: made.append((*given, more)))
     system = Resource(50, hard)
     monkeypatch.setattr(launch, "resource", system)
-    monkeypatch.setitem(sys.modules, "guarded_git_files", guard)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "guarded_git_files", guard)
     launch.guarded(
         {
             "sandbox": {

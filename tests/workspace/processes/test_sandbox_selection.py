@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +156,12 @@ def test_a_file_that_points_to_a_repository_cannot_be_changed(
 ) -> None:
     top = place / "plain/.git"
     (place / "plain/real").touch()
-    {
+    makes: dict[str, Callable[[], None]] = {
         "file": top.touch,
         "link to a file": lambda: top.symlink_to("real"),
         "link to a folder": lambda: top.symlink_to("../home"),
-    }[kind]()
+    }
+    makes[kind]()
     box = made(place, "plain", changes_repositories=changes)
     assert (box["keep"], box["pinned"]) == ([str(place / "plain" / name) for name in keep], [])
 

@@ -36,7 +36,7 @@ def test_what_a_command_may_do() -> None:
 
 @given(
     st.lists(
-        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1).map(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).map(
             lambda name: f"/{name}"
         )
     )

@@ -39,7 +39,7 @@ def run(program: bytes, architecture: int, number: int, *arguments: int) -> int:
             case 0x45:
                 at += yes if loaded & value else no
             case 0x06:
-                return value
+                return int(value)
             case _:
                 raise AssertionError(code)
 

@@ -41,7 +41,7 @@ class EngineThread(threading.Thread):
         opened: Callable[[Atelier], object],
         failed: Callable[[BaseException], object],
         closed: Callable[[], object],
-        opener: Opener = open_engine,
+        opener: Opener,
     ) -> None:
         super().__init__(name="atelier-engine", daemon=True)
         self.data_dir = data_dir

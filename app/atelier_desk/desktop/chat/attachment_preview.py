@@ -29,8 +29,8 @@ class Preview(QDialog):
         facts: str,
         parent: QWidget,
         *,
-        picture: QImage | None = None,
-        text: str = "",
+        picture: QImage | None,
+        text: str,
         save: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(parent)

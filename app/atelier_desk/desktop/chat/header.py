@@ -234,9 +234,7 @@ class ChatHeader(QWidget):
             self._row.contentsMargins(),
             [each for each in self._parts() if each not in (self.title, self.meter)],
         )
-        needed = (
-            margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
-        )
+        needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.full_width()
         needed += sum(each.sizeHint().width() for each in shown) + _SPACING * (len(shown) + 1)
         needed += self.agents.hidden_width()
         if (spacing := _LEAST_SPACING if needed > self.width() else _SPACING) != self._row.spacing():

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QGridLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -55,22 +54,21 @@ UNBROKEN_HYPHEN = "\N{NON-BREAKING HYPHEN}"
 
 
 class CardButton(QPushButton):
-    """A button of two lines; the second is elided, or wraps if ``wraps``."""
+    """A button of two texts: a line, and a second one that wraps."""
 
-    def __init__(self, parent: QWidget, name: str, *, wraps: bool = False) -> None:
+    def __init__(self, parent: QWidget, name: str) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAutoDefault(False)
         mark(self, "card")
         self._title = ElidedLabel("", self)
         mark(self._title, "strong")
-        self._text: QLabel = label("", "small", self, wrap=True) if wraps else ElidedLabel("", self)
-        mark(self._text, "small")
+        self._text = label("", "small", self, wrap=True)
         for each in (self._title, self._text):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         vbox(self, self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
-        policy.setHeightForWidth(wraps)  # Qt computes no such height if the layout has none
+        policy.setHeightForWidth(True)  # Qt computes no such height if the layout has none
         self.setSizePolicy(policy)
 
     def set_texts(self, title: str, text: str) -> None:
@@ -283,7 +281,7 @@ class StartPage(QScrollArea):
             self._group.removeButton(button)
         cards: list[QWidget] = []
         for agent in self._agents[:MOST_AGENTS]:
-            card = CardButton(self._body, "agent-card", wraps=True)
+            card = CardButton(self._body, "agent-card")
             card.setCheckable(True)
             card.setProperty("agent", agent.id)
             card.setChecked(agent.id == self._chosen)
@@ -296,7 +294,7 @@ class StartPage(QScrollArea):
             cards.append(card)
         used = {each.name for each in self._agents}
         for ready in [each for each in READY if _(each.name) not in used][: MOST_AGENTS - len(cards)]:
-            card = CardButton(self._body, f"ready-agent-{ready.key}", wraps=True)
+            card = CardButton(self._body, f"ready-agent-{ready.key}")
             card.set_texts(_(ready.name), " · ".join(filter(None, (_(ready.purpose), self._ready_model))))
             card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
             cards.append(card)
@@ -308,7 +306,7 @@ class StartPage(QScrollArea):
     def _fill_examples(self) -> None:
         cards: list[QWidget] = []
         for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):
-            card = CardButton(self._body, f"example-{number}", wraps=True)
+            card = CardButton(self._body, f"example-{number}")
             card.set_texts(_(title), _(goal))
             card.clicked.connect(lambda _on=False, goal=goal: self.goal_chosen.emit(_(goal)))
             cards.append(card)

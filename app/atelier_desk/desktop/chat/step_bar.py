@@ -204,7 +204,7 @@ class StepToggle(QToolButton):
 
     off_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("step-toggle")
         mark(self, "chip")

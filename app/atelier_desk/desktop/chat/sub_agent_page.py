@@ -47,7 +47,7 @@ class AgentPage(QWidget):
         team: TeamModel,
         pages: TranscriptPages,
         steering: RunControls,
-        parent: QWidget | None = None,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("agent-page")

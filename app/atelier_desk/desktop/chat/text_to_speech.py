@@ -53,7 +53,7 @@ class Speaker(QObject):
 
     changed = Signal(str)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None) -> None:
         super().__init__(parent)
         self._process: QProcess | None = None
         self._voice: Voice | None = None

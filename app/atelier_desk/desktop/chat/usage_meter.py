@@ -54,7 +54,7 @@ def shares(usage: AgentUsage, budget: Budget) -> list[Share]:
 class BudgetBar(QWidget):
     """``budget-bar``: a short bar, filled to the most used limit's share."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("budget-bar")
         self.part = 0.0
@@ -108,10 +108,10 @@ class UsageMeter(QWidget):
         bind(self.bar.updateGeometry)
         bind(self._show)
 
-    def width_of(self, *, brief: bool) -> int:
-        """Pixels needed to show everything, or only the cost or tokens."""
+    def full_width(self) -> int:
+        """Pixels needed to show everything."""
         bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
-        return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
+        return self.text.fontMetrics().horizontalAdvance(self._words(False)) + bar
 
     def set_brief(self, brief: bool) -> None:
         if brief != self.brief:

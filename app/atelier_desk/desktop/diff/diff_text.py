@@ -26,7 +26,7 @@ class DiffText(CodeText):
         scrolls: it scrolls by itself; otherwise it is as high as its text, and the wheel scrolls its container.
     """
 
-    def __init__(self, columns: Sequence[str], parent: QWidget | None = None, *, scrolls: bool = True) -> None:
+    def __init__(self, columns: Sequence[str], parent: QWidget, *, scrolls: bool) -> None:
         super().__init__(parent, scrolls=scrolls)
         self._columns = tuple(columns)
         self._rows: list[Row] = []

@@ -35,11 +35,11 @@ Text = Callable[[], Awaitable[str]]
 """Returns the Markdown, called once the target is known."""
 
 
-def copy(text: str, html: str | None = None) -> None:
+def copy(text: str) -> None:
     """Copy Markdown to the clipboard, with rich text for word processors."""
     data = QMimeData()
     data.setText(text)
-    data.setHtml(part(text) if html is None else html)
+    data.setHtml(part(text))
     data.setData("text/markdown", text.encode("utf-8", "replace"))
     QGuiApplication.clipboard().setMimeData(data)
 

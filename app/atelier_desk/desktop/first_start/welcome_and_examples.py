@@ -101,7 +101,7 @@ class Step(QWidget):
 class WelcomeStep(Step):
     """Language and theme, both applied at once."""
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self.language = control(ComboBox(self), "language-select", name=N_("Language"))
@@ -177,7 +177,7 @@ def label_of(variant: str, text: str, parent: QWidget) -> QLabel:
 class GoalButton(QPushButton):
     """A wide button with the title of an example, the exact text sent, and what it shows."""
 
-    def __init__(self, icon: str, parent: QWidget | None = None) -> None:
+    def __init__(self, icon: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._glyph = icon
         self._picture = PlainLabel(parent=self)
@@ -231,7 +231,7 @@ class GoalStep(Step):
 
     goal_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.buttons: list[GoalButton] = []
         self.column.setSpacing(12)

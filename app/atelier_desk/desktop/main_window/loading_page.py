@@ -13,7 +13,7 @@ from atelier_desk.support.i18n import N_
 class OpeningPage(QWidget):
     """``opening-page``: a spinner and a line of text, so that an empty window is not mistaken for missing data."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         control(self, "opening-page")
         # Otherwise a button had the focus and the first space typed pressed it.

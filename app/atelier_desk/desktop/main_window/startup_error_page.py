@@ -47,7 +47,7 @@ class StartupErrorPage(QWidget):
     retry_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("startup-error")
         self._error: BaseException | None = None

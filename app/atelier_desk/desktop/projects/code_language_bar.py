@@ -38,7 +38,7 @@ def share_word(count: int, total: int) -> str:
 class LanguageBar(QWidget):
     """``language-bar``: the parts to scale, with names and shares below on as many lines as needed."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("language-bar")
         self._parts: list[tuple[str, int]] = []

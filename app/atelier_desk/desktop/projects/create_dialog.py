@@ -25,7 +25,7 @@ class CreateDialog(FormDialog):
 
     accepted_fields = Signal(str, str, bool, bool)
 
-    def __init__(self, folder: str = "", parent: QWidget | None = None, known: Sequence[Project] = ()) -> None:
+    def __init__(self, folder: str, parent: QWidget, known: Sequence[Project]) -> None:
         super().__init__(_("New project"), parent)
         self.setObjectName("project-create")
         self._known = known

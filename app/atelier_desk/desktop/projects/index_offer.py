@@ -32,7 +32,7 @@ class OfferBar(QFrame):
 
     begun = Signal(str)
 
-    def __init__(self, bridge: Bridge, controller: FolderController, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, controller: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-offer")
         mark(self, "card-sunken")

@@ -22,7 +22,7 @@ class IngestProgress(QWidget):
     pause_requested = Signal()
     resume_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("ingest-progress")
         self.state: IngestState | None = None

@@ -30,7 +30,7 @@ class ProjectList(QListWidget):
     project_chosen = Signal(str)
     menu_requested = Signal(QPoint)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-list")
         mark(self, "plain")

@@ -80,7 +80,7 @@ class OverviewPage(QWidget):
     search_requested = Signal()
     graph_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-overview")
         self.project: Project | None = None

@@ -43,7 +43,7 @@ class SearchPage(QWidget):
     source_requested = Signal(object)
     graph_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-search-page")
         self.bridge = bridge

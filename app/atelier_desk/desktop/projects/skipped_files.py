@@ -29,7 +29,7 @@ class ProblemList(QWidget):
 
     allowed = Signal(str, bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-problems")
         self.problems: Sequence[FileProblem] = ()
@@ -57,7 +57,7 @@ class ProblemList(QWidget):
         bind(self._fill, on="language")
         self.hide()
 
-    def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str] = ()) -> None:
+    def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str]) -> None:
         """Show these of ``total`` problems, and the allowed files that look like secrets."""
         self.setVisible(bool(problems or readable))
         if (list(problems), list(readable)) != (list(self.problems), list(self.readable)):

@@ -16,7 +16,7 @@ from atelier_desk.workspace.commands.command_table import UNKNOWN_COMMAND
 class ApprovalDetails(QWidget):
     """``approval-details``; ``there`` is False if the request has none."""
 
-    def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, request: ApprovalRequest, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("approval-details")
         self._column = vbox(self, spacing=6)
@@ -129,7 +129,7 @@ _SANDBOX = {
 }
 
 
-def _does(command: dict[str, object], settings: bool = False) -> str:
+def _does(command: dict[str, object], settings: bool) -> str:
     """The effect of a command; ``settings``: beyond what the repository's settings start."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":

@@ -73,9 +73,7 @@ class QuestionDialog(QDialog):
     skipped = Signal()
     postponed = Signal(object)
 
-    def __init__(
-        self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.Widget)
         self.question = question

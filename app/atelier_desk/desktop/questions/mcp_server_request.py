@@ -26,7 +26,7 @@ class ServerRequest(QWidget):
 
     changed = Signal()
 
-    def __init__(self, spec: QuestionSpec, parent: QWidget | None = None) -> None:
+    def __init__(self, spec: QuestionSpec, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("server-request")
         mark(self, "plain")

@@ -37,7 +37,7 @@ class OptionCard(QCheckBox):
     ``number`` 1–9 is shown on the right as its shortcut; 0 shows none.
     """
 
-    def __init__(self, option: QuestionOption, number: int, parent: QWidget | None = None) -> None:
+    def __init__(self, option: QuestionOption, number: int, parent: QWidget) -> None:
         super().__init__(visible(option.label), parent)
         self.option_id = option.id
         self._number = number

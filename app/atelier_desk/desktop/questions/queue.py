@@ -85,7 +85,7 @@ class QuestionQueue:
             return None
         return next((line.open[key] for key in line.order if key in line.open and key not in line.later), None)
 
-    def put_aside(self, question_id: str, draft: QuestionAnswer | None = None) -> None:
+    def put_aside(self, question_id: str, draft: QuestionAnswer | None) -> None:
         """Mark it "later": not shown automatically again; the draft is restored when it is opened."""
         for line in self._lines.values():
             if question_id in line.open:

@@ -27,7 +27,7 @@ class Scrubber(Slider):
     Click to seek; arrows step, Page keys step by ten, Home and End jump.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setObjectName("replay-scrubber")
         self.setPageStep(10)

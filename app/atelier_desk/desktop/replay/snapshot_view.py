@@ -118,7 +118,7 @@ class SnapshotSide(QWidget):
 
     agent_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

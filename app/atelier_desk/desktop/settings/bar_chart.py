@@ -48,7 +48,7 @@ class BarChart(QWidget):
     It visualizes a table shown next to it; its accessible description summarizes it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.bars: list[Bar] = []
         self._upright = True

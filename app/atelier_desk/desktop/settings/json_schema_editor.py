@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_, _
 class SchemaField(QPlainTextEdit):
     """The JSON Schema of an object, or blank for none."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._schema: dict[str, Any] | None = None
         self._error: AtelierError | None = None

@@ -68,7 +68,7 @@ class ValueRow(NamedRow):
 class ValueRows(NamedRows[ValueRow]):
     """Variables or headers."""
 
-    def __init__(self, name: str, text: str, parent: QWidget, *, header: bool = False) -> None:
+    def __init__(self, name: str, text: str, parent: QWidget, *, header: bool) -> None:
         super().__init__(f"{name}-add", text, parent)
         self._header = header
 

@@ -38,7 +38,7 @@ class McpImportDialog(QDialog):
     search_requested = Signal()
     chosen = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("mcp-import")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

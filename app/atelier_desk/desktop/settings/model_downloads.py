@@ -119,7 +119,7 @@ class DownloadCard(Card):
 class DownloadsView(QWidget):
     """All entries of the catalogue; follows downloads while visible."""
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)

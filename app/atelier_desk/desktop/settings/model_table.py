@@ -105,7 +105,7 @@ class ModelTable(QTableWidget):
         self._restyle()
         self._fill()
 
-    def show_models(self, models: list[ModelInfo], favourites: Iterable[str] = ()) -> None:
+    def show_models(self, models: list[ModelInfo], favourites: Iterable[str]) -> None:
         """Fill the table; ``favourites`` are ``provider/model``."""
         self._all, self._favourites = models, frozenset(favourites)
         self._fill()

@@ -34,7 +34,7 @@ class PromptCostNote(PlainLabel):
     If tools are searched instead of listed, also their number and the tokens saved.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent=parent)
         self.setObjectName("agent-prompt-cost")
         mark(self, "small")

@@ -32,7 +32,7 @@ class ProviderAdvanced(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._shown: ProviderConfig | None = None
         self.fold = control(QPushButton(self), "provider-advanced", look="quiet")

@@ -50,7 +50,7 @@ class HeaderRow(NamedRow):
 class HeaderRows(NamedRows[HeaderRow]):
     """Headers of a provider."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__("header-add", N_("Add a header"), parent, most=limits.PROVIDER_HEADERS)
         self._persistent = True
 

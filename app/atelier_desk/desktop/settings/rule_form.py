@@ -73,9 +73,9 @@ class RuleForm(FormDialog):
         rule: PermissionRule | None,
         agents: Mapping[str, str],
         workflows: Mapping[str, str],
-        parent: QWidget | None = None,
+        parent: QWidget,
         *,
-        folders: Sequence[str] = (),
+        folders: Sequence[str],
     ) -> None:
         super().__init__(_("Edit rule") if rule else _("New rule"), parent)
         self.setObjectName("rule-form")
@@ -130,7 +130,7 @@ class RuleImport(FormDialog):
 
     chosen = Signal(object)
 
-    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget) -> None:
         super().__init__(_("Import rules from {name}", name=path.name), parent)
         self.setObjectName("rule-import")
         self._path = path

@@ -115,7 +115,7 @@ class PlaceCard(QWidget):
 class SkillDialog(QDialog):
     """``skill-dialog``: the full text of a skill."""
 
-    def __init__(self, shown: SkillView, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: SkillView, parent: QWidget) -> None:
         super().__init__(parent)
         row = shown.listed
         self.setObjectName("skill-dialog")

@@ -37,7 +37,7 @@ class UsageTable(QTableWidget):
     (``LESSER``).
     """
 
-    def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
+    def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget) -> None:
         super().__init__(0, 7, parent)
         self.setObjectName("usage-table")
         self._named = named

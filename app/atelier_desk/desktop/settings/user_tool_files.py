@@ -103,7 +103,7 @@ class ReviewDialog(QDialog):
     confirm_asked = Signal()
     revoke_asked = Signal()
 
-    def __init__(self, file: OwnToolFile, source: OwnToolSource, parent: QWidget | None = None) -> None:
+    def __init__(self, file: OwnToolFile, source: OwnToolSource, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("own-tool-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

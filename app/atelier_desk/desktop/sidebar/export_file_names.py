@@ -20,9 +20,9 @@ def file_name(name: str) -> str:
     return "workflow" if not text or text.lower() in _RESERVED else text
 
 
-def free_path(folder: Path, name: str, ending: str) -> Path:
+def free_path(folder: Path, name: str) -> Path:
     """An unused path in ``folder``: the name, with a number if needed."""
-    path, number = folder / f"{name}{ending}", 2
+    path, number = folder / f"{name}.json", 2
     while path.exists():
-        path, number = folder / f"{name} ({number}){ending}", number + 1
+        path, number = folder / f"{name} ({number}).json", number + 1
     return path

@@ -44,7 +44,7 @@ class SidebarFoot(QWidget):
     palette_requested = Signal()
     menu_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
         self._connection: Connection = "opening"

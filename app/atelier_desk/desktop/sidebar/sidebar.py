@@ -58,7 +58,7 @@ class Sidebar(QWidget):
     new_requested = Signal()
     workflow_gone = Signal(str)
 
-    def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.bridge, self._toasts = bridge, toasts
         mark(self, "side")

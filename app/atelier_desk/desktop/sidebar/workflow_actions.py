@@ -334,7 +334,7 @@ class WorkflowActions(QObject):
             self._toasts.show(
                 _("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=PROGRESS_TOAST_MS
             )
-            path = free_path(folder, file_name(each.name), ".json")
+            path = free_path(folder, file_name(each.name))
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
             warnings += await self._warnings(each.id)
         text = ngettext(

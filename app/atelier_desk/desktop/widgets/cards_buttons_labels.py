@@ -51,7 +51,7 @@ class Card(QFrame):
 class Line(QFrame):
     """A one-pixel rule."""
 
-    def __init__(self, parent: QWidget | None = None, vertical: bool = False) -> None:
+    def __init__(self, parent: QWidget, vertical: bool = False) -> None:
         super().__init__(parent)
         mark(self, "vline" if vertical else "line")
 
@@ -76,7 +76,7 @@ class PlainLabel(QLabel):
 class Pill(PlainLabel):
     """A short status on a soft background."""
 
-    def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, kind: PillKind, parent: QWidget) -> None:
         super().__init__(text, parent)
         self.setIndent(0)  # a label with a frame has one of its own at the left
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
@@ -200,7 +200,7 @@ class ElidedButton(QPushButton):
 class ElidedPill(ElidedLabel):
     """A pill that shrinks if there is little room, eliding its text."""
 
-    def __init__(self, kind: PillKind, parent: QWidget | None = None) -> None:
+    def __init__(self, kind: PillKind, parent: QWidget) -> None:
         super().__init__("", parent)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
         mark(self, f"pill-{kind}")

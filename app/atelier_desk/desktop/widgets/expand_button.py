@@ -11,7 +11,7 @@ from atelier_desk.support.i18n import _
 class Fold(QPushButton):
     """``▸ Advanced``, or ``▾ Advanced`` if expanded; its accessible name is the plain text."""
 
-    def __init__(self, parent: QWidget, name: str, text: Text, body: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget, name: str, text: Text, body: QWidget | None) -> None:
         super().__init__(parent)
         self._shown_text = text
         control(self, name, look="quiet")

@@ -35,11 +35,11 @@ class Toast(QFrame):
         self,
         parent: QWidget,
         text: str,
-        action: str = "",
-        on_action: Callable[[], object] | None = None,
+        action: str,
+        on_action: Callable[[], object] | None,
         *,
-        second: tuple[str, Callable[[], object]] | None = None,
-        lasting: bool = False,
+        second: tuple[str, Callable[[], object]] | None,
+        lasting: bool,
     ) -> None:
         super().__init__(parent)
         self.lasting = lasting

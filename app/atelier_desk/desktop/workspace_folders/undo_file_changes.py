@@ -48,7 +48,7 @@ def ask_undo(
 
 
 async def undo_changes(
-    bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False
+    bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool
 ) -> list[UndoneChange]:
     """Undo changes, newest first; returns the result of each.
 

@@ -11,7 +11,7 @@ from atelier_desk.engine.ipc.client import find_holder
 from atelier_desk.support.i18n import _
 
 
-def ask_to_raise(root: Path, *, quick: bool = False) -> int | None:
+def ask_to_raise(root: Path, *, quick: bool) -> int | None:
     """Have the window shown, or its quick ask; returns as ``one_window.ask_holder_to_raise``."""
 
     async def ask() -> int | None:

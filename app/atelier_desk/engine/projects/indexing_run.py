@@ -129,8 +129,8 @@ class Ingestion:
         indexes: ProjectIndexes,
         embedder: Callable[[], Embedder | None],
         told: Callable[[IngestState], None],
-        relator: Reader | None = None,
-        before: IngestState | None = None,
+        relator: Reader | None,
+        before: IngestState | None,
     ) -> None:
         self._project = project
         self._place = place

@@ -47,7 +47,7 @@ def _folded(names: Iterable[str]) -> set[str]:
     return {"HEAD" if name.casefold() == "head" else name.casefold() for name in names}
 
 
-def protected_inside(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
+def protected_inside(paths: Sequence[Path], own: Sequence[str]) -> str:
     """Return the first protected name that a folder of the call adds, removes or moves; empty for none.
 
     Names are checked at their present and future places: below each path of the call, also under the folder's own name.

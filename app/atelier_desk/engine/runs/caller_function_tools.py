@@ -113,8 +113,7 @@ class GivenTools:
             return given
         if isinstance(given, Tool) or not callable(given):
             raise UsageError(N_("{value} is neither a function nor the name of a tool."), value=repr(given)[:100])
-        made: FunctionTool = tool(given)
-        return made
+        return tool(given)
 
     def _check(self, tool: FunctionTool) -> None:
         """Refuse conflicts before anything is registered."""

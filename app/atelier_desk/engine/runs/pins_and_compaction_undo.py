@@ -46,7 +46,7 @@ class ContextEditing:
 
         await self._change_context(live, decide)
 
-    async def pin_message(self, message: Message, pinned: bool = True) -> None:
+    async def pin_message(self, message: Message, pinned: bool) -> None:
         """Pin or unpin a message of a conversation. Whatever of it is still sent to the model is then sent in full."""
         row = await self._env.repos.workflows.get(message.workflow_id)
         live = await self._runs.load(row.head_run_id or message.run_id)

@@ -15,7 +15,7 @@ from atelier_desk.engine.importing.imported_data_restrictions import asking_mode
 from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.registry import provider_type
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.request.prompt_size import PromptCost
 
 
-class AgentService:
+class AgentService(Service):
     """Agents with unique names. Changes are announced as ``agent`` with the agent's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self) -> list[Agent]:
         """All agents by name."""
@@ -250,7 +247,7 @@ class AgentService:
     async def _free_name(self, name: str) -> str:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
-    def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+    def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None) -> None:
         """Refuse unknown tools and sections, except those of ``stored``; the error lists known ones.
 
         Tools of MCP servers may come and go.
@@ -284,7 +281,7 @@ class AgentService:
             stored = await self._named(config.name)
             self.check_sections(config, stored=stored.config if stored is not None else None)
 
-    def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+    def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None) -> None:
         """Check only the sections; see ``check_tools``.
 
         Raises:

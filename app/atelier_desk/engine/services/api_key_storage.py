@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.provider_presets import preset_of
 from atelier_desk.support.i18n import N_
 
@@ -25,11 +25,8 @@ class KeyStore:
         return self.place is not KeyPlace.MEMORY
 
 
-class KeyService:
+class KeyService(Service):
     """The store of all secrets. A change of place is announced as ``settings`` with ``keys``."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def store(self) -> KeyStore:
         """Return where keys are stored."""

@@ -21,7 +21,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, Usa
 from atelier_desk.domain.events.approvals import ApprovalAskedAgain, ApprovalDecided
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.approval_rules import also_allowed, is_about_settings, rules_of_approval
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -43,11 +43,8 @@ _DECIDED = {
 }
 
 
-class ApprovalService:
+class ApprovalService(Service):
     """Approvals. Changes are announced as ``approval`` with the request's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
         """Return pending requests in order, of all workflows or one."""

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.engine.attachments import reading as attachments
 from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, source, sources
 from atelier_desk.engine.runs.attachments import full_text, store
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
@@ -24,11 +24,8 @@ EACH = 6
 """Maximum results per source at once."""
 
 
-class AttachmentService:
+class AttachmentService(Service):
     """Attachments. They are stored with a workflow when the message is sent, or its draft is saved."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def read(self, path: Path, folders: tuple[str, ...] = ()) -> PreparedAttachments:
         """Read a file or folder; see ``engine.attachments.reading.read``, including errors."""

@@ -10,17 +10,14 @@ from pathlib import Path
 from atelier_desk.domain.audit import AuditFilter, AuditLine, AuditPage, as_csv
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.limits import LIST_MAX
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.presentation.audit_text import columns
 from atelier_desk.storage.data_folder.atomic_files import write_atomic
 from atelier_desk.support.i18n import N_
 
 
-class AuditService:
+class AuditService(Service):
     """Read-only; ``audit_days`` limits what is shown, and deletes nothing."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def page(self, wanted: AuditFilter, after: tuple[datetime, str] | None = None, limit: int = 100) -> AuditPage:
         """Return matching entries, newest first; ``after`` is the ``next`` of the previous page.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.background_command import OutputPart, RunningCommand
 from atelier_desk.domain.errors import LimitError, NotFoundError
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -18,11 +18,8 @@ _LINES, _CHARACTERS = 12, 2_000
 """Limits of the output shown."""
 
 
-class CommandService:
+class CommandService(Service):
     """Background commands. Their start and end are announced as ``command`` with the workflow's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self, workflow_id: str = "") -> list[RunningCommand]:
         """Return the running ones of a workflow, or all, oldest first."""

@@ -17,7 +17,7 @@ from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.domain.workflow_branches import newest_under
 from atelier_desk.engine.journal.journal import Part, RunHandle
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
@@ -33,11 +33,8 @@ TURNS_AT_ONCE, CHARACTERS_AT_ONCE = 50, 2_000_000
 """Maximum size of one transaction of a chat; a single turn may be longer."""
 
 
-class ChatService:
+class ChatService(Service):
     """Imports chats. A chat keeps its identity: importing it again adds only new turns."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def is_workflow(self, path: Path) -> bool:
         """Whether a file begins like an exported workflow, which ``workflows.import_`` reads."""

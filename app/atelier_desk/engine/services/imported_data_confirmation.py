@@ -6,19 +6,16 @@ import builtins
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.storage.repositories.database_wide_taint import unmark_contents
 from atelier_desk.support.i18n import N_, _
 
 
-class ImportedDataService:
+class ImportedDataService(Service):
     """Rules, own tools, MCP servers and trusted folders are confirmed in their own lists; everything else here.
 
     Changes are announced as ``settings`` with ``held``.
     """
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self) -> builtins.list[HeldGrant]:
         """Return what waits, in the order of ``HeldKind``."""

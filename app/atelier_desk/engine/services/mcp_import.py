@@ -10,7 +10,7 @@ from pathlib import Path
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common.mcp_status import McpStatus
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.mcp.config_import import bundle, config_parsing, locations
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
 from atelier_desk.support.i18n import N_
@@ -28,11 +28,8 @@ class FoundFile:
     problem: AtelierError | None = None
 
 
-class McpImportService:
+class McpImportService(Service):
     """Reading gives a preview: nothing is started, unpacked or stored before ``add``."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def read_text(self, text: str) -> builtins.list[FoundServer]:
         """Return the servers of a text in any known format. Raises ``UsageError``, which lists the formats."""

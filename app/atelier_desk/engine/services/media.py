@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.web.media_generation import MediaGenerator
@@ -37,11 +37,8 @@ class MediaTrial:
     balance: float | None = None
 
 
-class MediaService:
+class MediaService(Service):
     """Media services. Changes are announced as ``settings``."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def state(self) -> MediaState:
         vault = self._context.vault

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_
 
-if TYPE_CHECKING:
-    from atelier_desk.engine.services.common.service_context import ServiceContext
 
-
-class MessageService:
+class MessageService(Service):
     """Messages of root runs; a sub-agent's belong to its own run."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def get(self, message_id: str) -> Message:
         """Return a message; ``NotFoundError`` if there is none."""

@@ -15,7 +15,7 @@ from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import PermissionRule, RuleScope
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.policy.permissions import rule_pattern, word_patterns
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.regular_files import open_plain
@@ -31,11 +31,8 @@ UNUSED_AFTER = timedelta(days=30)
 """Rules without a match for so long are marked. See docs/permissions.md, "Rules"."""
 
 
-class PermissionService:
+class PermissionService(Service):
     """Rules. A change is announced as the setting ``approvals``; running runs keep their rules."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     @cached_property
     def trials(self) -> RuleTrials:

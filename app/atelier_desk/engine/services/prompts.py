@@ -13,7 +13,7 @@ from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.storage.repositories.prompts import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
@@ -32,11 +32,8 @@ class Imported:
     ignored: tuple[str, ...] = ()
 
 
-class PromptService:
+class PromptService(Service):
     """Prompts with unique names. Changes are announced as ``prompt`` with the prompt's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self) -> builtins.list[Prompt]:
         """All prompts by name."""

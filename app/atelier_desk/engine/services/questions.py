@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion, values_of
 from atelier_desk.engine.services.common.input_checks import explain
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.secrets import redact
 from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import N_
@@ -35,11 +35,8 @@ PROBLEMS = {
 """The sentence for each result of ``QuestionAnswer.problem``."""
 
 
-class QuestionService:
+class QuestionService(Service):
     """Questions. Changes are announced as ``question`` with the question's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
         """Return unanswered questions in order, of all workflows or one."""

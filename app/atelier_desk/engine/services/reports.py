@@ -9,16 +9,13 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.core.report_names import report_name
 
 
-class ReportService:
+class ReportService(Service):
     """Reports. Changes are announced as ``report`` with the workflow's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self, workflow_id: str) -> list[Report]:
         return await self._context.repos.reports.list(workflow_id)

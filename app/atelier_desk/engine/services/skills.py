@@ -16,7 +16,7 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -86,14 +86,11 @@ class SkillLocation:
     trusted: bool | None = True
 
 
-class SkillService:
+class SkillService(Service):
     """Skills and commands of the user and of granted folders.
 
     Changes are announced as ``file`` without an id, like trust.
     """
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self, folders: Sequence[str] = ()) -> builtins.list[ListedSkill]:
         """Return all skills: of the folders first, in order of precedence, then of the user.

@@ -9,10 +9,10 @@ from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.services.common.service import Service
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.services.common.service_context import ServiceContext
 
 _AT_REST = frozenset({WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR})
 
@@ -35,11 +35,8 @@ class WaitingStep:
     titles: tuple[str, ...] = ()
 
 
-class SteppingService:
+class SteppingService(Service):
     """Runs that wait for a step, and how they come to wait."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def waiting(self, workflow_id: str) -> tuple[WaitingStep, ...]:
         """Return the workflow's runs that wait for a step, nearest to the root first."""

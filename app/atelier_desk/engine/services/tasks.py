@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_assigned", "duration_ms"})
 
 
-class TaskService:
+class TaskService(Service):
     """Tasks of a workflow. Every change is a journal event, which announces it."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(
         self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX

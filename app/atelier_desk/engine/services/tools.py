@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import RiskName
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.calls.argument_validation import validate
 
@@ -46,11 +46,8 @@ class ToolInfo:
     parameters: tuple[ParameterInfo, ...] = ()
 
 
-class ToolService:
+class ToolService(Service):
     """Reads the registry; changes nothing."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self) -> builtins.list[ToolInfo]:
         """Return every registered tool, by section, control tools last."""

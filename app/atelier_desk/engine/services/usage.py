@@ -6,20 +6,17 @@ from collections.abc import Collection
 from datetime import datetime, timedelta, tzinfo
 
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.storage.repositories.usage_totals import request_of
 from atelier_desk.storage.writing.sent_request_keys import SentKey
 from atelier_desk.support.i18n import _
 
 
-class UsageService:
+class UsageService(Service):
     """Usage over time.
 
     Totals equal those in the workflows' headers: both count the same events, including deleted ones.
     """
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
         """Return the usage of the last ``days`` days including today; 0: all. Days are in ``zone``, by default this

@@ -10,7 +10,7 @@ from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
@@ -43,11 +43,8 @@ class WebState:
     root: bool = False
 
 
-class WebService:
+class WebService(Service):
     """Web search. Changes are announced as ``settings``."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def state(self) -> WebState:
         vault = self._context.vault

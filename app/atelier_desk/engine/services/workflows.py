@@ -23,7 +23,7 @@ from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.runs.effective_agent import chosen, responder
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
@@ -81,11 +81,8 @@ class Listing:
     archived_count: int = 0
 
 
-class WorkflowService:
+class WorkflowService(Service):
     """Workflows. Every change is announced on the bus as ``workflow`` with the workflow's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     @cached_property
     def _transcripts(self) -> TranscriptReader:

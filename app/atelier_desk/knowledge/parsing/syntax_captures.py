@@ -311,8 +311,8 @@ class Source:
                 seen.add((chain, owner))
                 add(new(Reference, (kind, chain, owner, node.start_point[0] + 1)))
 
-    def bases(self, of: str = "base") -> None:
-        self.calls(self.found.get(of, ()), "inherits")
+    def bases(self) -> None:
+        self.calls(self.found.get("base", ()), "inherits")
 
     def refer(self, kind: str, chain: tuple[str, ...], place: int, line: int) -> None:
         if chain and chain[-1]:

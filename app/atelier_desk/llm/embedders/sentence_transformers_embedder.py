@@ -29,7 +29,7 @@ class SentenceTransformersEmbedder:
         dimension: 0 until the first ``embed`` loads the model.
     """
 
-    def __init__(self, model: str = "", *, load_timeout_s: float = LOAD_TIMEOUT_S) -> None:
+    def __init__(self, model: str, *, load_timeout_s: float = LOAD_TIMEOUT_S) -> None:
         self._model = model or DEFAULT_MODEL
         self._load_timeout_s = load_timeout_s
         self.id = f"sentence-transformers:{self._model}"

@@ -79,7 +79,7 @@ class GuidedModel:
         language: default language of messages, ``en`` or ``fr``.
     """
 
-    def __init__(self, model: ChatModel, embedder: Embedder | None = None, language: str = "en") -> None:
+    def __init__(self, model: ChatModel, embedder: Embedder | None, language: str = "en") -> None:
         self._model = model
         self._examples = Examples.shared(embedder)
         self._default_language = language

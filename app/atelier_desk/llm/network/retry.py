@@ -7,7 +7,6 @@ reply (``run_delay``).
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -121,7 +120,7 @@ async def stream_with_retries(
     *,
     clock: Clock,
     policy: RetryPolicy,
-    rng: Callable[[], float] = random.random,
+    rng: Callable[[], float],
 ) -> AsyncGenerator[ChatDelta, None]:
     """Run attempts until one succeeds, yielding a ``RetryDelta`` before each wait.
 
@@ -147,7 +146,7 @@ async def stream_with_retries(
 
 
 async def call_with_retries(
-    call: Callable[[], Awaitable[T]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
+    call: Callable[[], Awaitable[T]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float]
 ) -> T:
     """Like ``stream_with_retries`` for a non-streaming call."""
     failed = _Failed()

@@ -58,7 +58,7 @@ class ThinkSplitter:
         """Return held-back text at the end of the stream: reasoning if its tag was never closed, otherwise text."""
         held, self._text, self._at = self._text[self._at :], "", 0
         if self._state is _State.THINKING:
-            return self._piece(True, held)
+            return self._thoughts(held)
         if self._state is _State.ANSWER and not self._thought and held in _ALONE and self._outside_code(""):
             return [ALL_BEFORE]
         if self._state is _State.START and self._thought:
@@ -73,12 +73,12 @@ class ThinkSplitter:
             return self._start()
         at = self._text.find(self._close, self._at)
         if at >= 0:
-            pieces.extend(self._piece(True, self._text[self._at : at]))
+            pieces.extend(self._thoughts(self._text[self._at : at]))
             self._at = at + len(self._close)
             self._state, self._thought = _State.START, True
             return True
         end = len(self._text) - _suffix_that_starts(self._text, self._at, self._close)
-        pieces.extend(self._piece(True, self._text[self._at : end]))
+        pieces.extend(self._thoughts(self._text[self._at : end]))
         self._at = end
         return False
 
@@ -140,11 +140,11 @@ class ThinkSplitter:
         """Whether all fences are closed, in everything emitted plus this text."""
         return (self._fences + ("`" * self._ticks + text).count(_FENCE)) % 2 == 0
 
-    def _piece(self, reasoning: bool, text: str) -> list[tuple[bool, str]]:
+    def _thoughts(self, text: str) -> list[tuple[bool, str]]:
         if not self._begun:
             text = text.lstrip()
             self._begun = bool(text)
-        return [(reasoning, text)] if text else []
+        return [(True, text)] if text else []
 
 
 _LONGEST = max(len(mark) for pair in PAIRS.items() for mark in pair)

@@ -252,7 +252,7 @@ class TeamState:
             member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
             if node.limit != member.limit or not member.cap:
                 member.limit = node.limit
-                member.value, member.cap = limit_figures(node)
+                member.value, member.cap = (node.limit_figures.get(name, 0.0) for name in ("value", "cap"))
             now = node.current_title or node.current_tool
             if not now:
                 member.calls.clear()
@@ -355,16 +355,3 @@ class TeamState:
             member.parent_run_id = parent
             self._below.setdefault(parent, []).append(run_id)
         return member
-
-
-def limit_figures(node: AgentNode) -> tuple[float, float]:
-    """The amount used and the cap of the limit that a node names; 0 where its figures do not tell."""
-    total, budget = node.total, node.budget
-    pairs: dict[str, tuple[float, float | None]] = {
-        "cost": (total.usage.cost, budget.max_cost),
-        "tokens": (total.usage.tokens_input + total.usage.tokens_output, budget.max_tokens),
-        "time": (total.seconds, budget.max_seconds),
-        "tool_calls": (total.tool_calls, budget.max_tool_calls),
-    }
-    value, cap = pairs.get(node.limit, (0.0, 0.0))
-    return float(value), float(cap or 0.0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.events.base_event import PauseReason
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.presentation.rows.team_state import limit_figures
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
@@ -69,9 +68,13 @@ class StoppedRun:
 
     @classmethod
     def of(cls, event: StreamEvent, data: LimitReached) -> StoppedRun:
-        numbers = {name: float(data.details.get(name) or 0) for name in ("value", "cap", "needed", "left")}
-        value, cap = numbers.pop("value"), numbers.pop("cap")
-        return cls(event.run_id, event.workflow_id, event.agent_name, data.reason, value, cap, numbers, event.time)
+        figures = _figures(data.details)
+        return cls(event.run_id, event.workflow_id, event.agent_name, data.reason, *figures, event.time)
+
+
+def _figures(details: Mapping[str, Any]) -> tuple[float, float, dict[str, float]]:
+    value, cap, needed, left = (float(details.get(name) or 0) for name in ("value", "cap", "needed", "left"))
+    return value, cap, {"needed": needed, "left": left}
 
 
 def asking(tree: AgentNode, workflow_id: str) -> Iterator[ParentQuestion]:
@@ -93,6 +96,6 @@ def at_limit(tree: AgentNode, workflow_id: str) -> Iterator[StoppedRun]:
                 workflow_id,
                 node.name,
                 node.limit,
-                *limit_figures(node),
+                *_figures(node.limit_figures),
                 created_at=node.started_at or utc_now(),
             )

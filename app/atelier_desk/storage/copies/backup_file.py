@@ -114,7 +114,7 @@ async def verify(
         return await unpack_and_check(path, folder, lock, root, progress)
 
 
-async def verify_fresh(target: Path, root: Path, *, progress: Progress = no_progress) -> BackupInfo:
+async def verify_fresh(target: Path, root: Path, *, progress: Progress) -> BackupInfo:
     """Verify a backup that was just made of a data folder, within ``unfinished_backup.until_verified``."""
     try:
         return await verify(target, place=root, progress=progress)
@@ -160,9 +160,9 @@ def delete_left(root: Path) -> None:
 async def unpack_and_check(
     path: Path,
     folder: Path,
-    lock: FolderLock | None = None,
-    root: Path | None = None,
-    progress: Progress = no_progress,
+    lock: FolderLock | None,
+    root: Path | None,
+    progress: Progress,
 ) -> BackupInfo:
     """Unpack a backup into a new folder and check it, as ``verify``."""
     manifest = await stoppable(_unpack, path, folder, progress=part(progress, 0, UNPACKED))

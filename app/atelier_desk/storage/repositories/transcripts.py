@@ -125,7 +125,7 @@ class ExecutionRepository(Repository[ToolExecution]):
             limit=page_size(limit),
         )
 
-    async def file_changes(self, workflow_id: str = "") -> dict[str, int]:
+    async def file_changes(self, workflow_id: str) -> dict[str, int]:
         """Return, by workflow (or for one), how many file changes its calls made.
 
         Calls in a copy were made by the original workflow, before the copied runs got their ids, and do not count.

@@ -184,9 +184,7 @@ class UsedRepository:
         found = [(key, each) for key, each in await self._rows(_ALL_SENT) if key is not None]
         return sorted(found, key=lambda each: each[1].time)
 
-    async def used_since(
-        self, since: datetime | None = None, without: Collection[SentKey] = frozenset()
-    ) -> list[UsageRecord]:
+    async def used_since(self, since: datetime | None, without: Collection[SentKey] = frozenset()) -> list[UsageRecord]:
         """What runs that are deleted for good used since then, and what was used outside runs; also requests that were
         sent and are not settled, except those of ``without``.
         """

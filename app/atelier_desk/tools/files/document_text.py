@@ -39,7 +39,7 @@ def pdf_pages(
     first: int,
     most: int,
     characters: int,
-    stopped: Callable[[], object] = lambda: False,
+    stopped: Callable[[], object],
 ) -> dict[str, Any]:
     """Return the answer of ``read_file`` for a PDF, from page ``first`` on.
 

@@ -189,9 +189,9 @@ async def order_of(
     judgement: Judgement,
     place: CommandPlace,
     *,
-    data: Sequence[Path] = (),
+    data: Sequence[Path],
     interactive: bool = False,
-    context: ToolContext | None = None,
+    context: ToolContext | None,
 ) -> Order:
     """Return the order to start a line, unsandboxed unless it only reads; raises ``ToolError``.
 

@@ -35,7 +35,7 @@ def movable(root_of: RootOf, source: WorkspacePath, target: WorkspacePath, *, ov
     return here, there
 
 
-def copyable(root_of: RootOf, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> Checked:
+def copyable(root_of: RootOf, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool) -> Checked:
     """Check a copy: return what it would copy, and what it would put into the trash.
 
     Raises:

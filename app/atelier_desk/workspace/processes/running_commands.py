@@ -50,7 +50,7 @@ class Commands:
         hidden: paths that no sandboxed command can read: the program's own data.
     """
 
-    def __init__(self, hidden: Iterable[Path] = (), told: Callable[[str], None] = lambda _workflow_id: None) -> None:
+    def __init__(self, hidden: Iterable[Path], told: Callable[[str], None]) -> None:
         self.hidden = tuple(hidden)
         self._on_changed = told
         self._outputs: dict[str, KeptOutput] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,13 @@ def test_stop_is_an_icon_where_the_texts_beside_it_would_be_cut(qtbot: QtBot, co
     composer.profiles.show_profile(PROFILES[1])
     composer.set_running(True)
     parts = (composer.profiles, composer.strategies, composer.stop)
+
+    def shows(caption: str) -> bool:
+        return [each.text() for each in parts] == ["Ask ▾", "Queue ▾", caption]
+
     for width, caption in ((600, " Stop"), (350, ""), (600, " Stop")):
         composer.resize(width, 200)
-        qtbot.waitUntil(lambda caption=caption: [each.text() for each in parts] == ["Ask ▾", "Queue ▾", caption])
+        qtbot.waitUntil(partial(shows, caption))
         assert composer.stop.toolTip() == composer.stop.accessibleName() == "Stop the agent"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QModelIndex, Qt
@@ -18,6 +17,7 @@ from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.manager import Mode
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.repositories import SearchHit
@@ -113,7 +113,7 @@ async def test_the_arrows_skip_headings_and_enter_opens(search: SearchEverywhere
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: Literal["light", "dark"]) -> None:
+async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: Mode) -> None:
     theme().set_mode(mode)
     await find(search)
     index: QModelIndex = search.list.model().index(2, 0)

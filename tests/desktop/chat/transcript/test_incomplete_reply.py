@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.cards.notice_card import NoticeCard
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole
@@ -159,8 +160,9 @@ async def test_a_retried_request_is_explained(harness: PanelHarness, from_store:
         harness.event("retry", reason="overloaded", details=details, message_id="r1-retry-0-0")
         await settle()
     shown = [widget for widget in harness.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
-    assert len(shown) == 1
-    assert shown[0]._card.text.text() == "Attempt 2 after 0.4\u202fs: the server is busy"  # type: ignore[attr-defined]
+    (card,) = shown
+    assert isinstance(card, NoticeCard)
+    assert card._card.text.text() == "Attempt 2 after 0.4\u202fs: the server is busy"
 
 
 async def test_reasoning_with_only_an_end_tag_is_separated_from_the_answer(harness: PanelHarness) -> None:
@@ -182,7 +184,8 @@ async def test_loading_the_model_is_shown_only_while_it_loads(harness: PanelHarn
     harness.event("retry", reason="loading", details={"attempt": 1, "delay_s": 0.0}, message_id="n1")
     await settle()
     (card,) = shown()
-    assert card._card.title.text() == "Loading the model"  # type: ignore[attr-defined]
+    assert isinstance(card, NoticeCard)
+    assert card._card.title.text() == "Loading the model"
     harness.event("message", message_id="u3", role="user", content="Hurry")
     await settle()
     assert len(shown()) == 1

@@ -51,6 +51,13 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
     return [(type(part).__name__, text(part)) for part in body.parts]
 
 
+def prose(body: ReplyBody) -> ProseBlock:
+    """The first part of a reply that begins with text."""
+    first = body.parts[0]
+    assert isinstance(first, ProseBlock)
+    return first
+
+
 @pytest.mark.parametrize("step", [1, 7, 40])
 def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
     complete, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
@@ -101,7 +108,7 @@ def test_the_next_flush_waits_four_times_the_cost_of_the_last(qtbot: QtBot) -> N
     body.flush()
     body.last_cost = 100.0
     body.stream_to("a and much more")
-    assert body.parts[0].toPlainText() == "a"  # type: ignore[union-attr]
+    assert prose(body).toPlainText() == "a"
 
 
 def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
@@ -112,7 +119,7 @@ def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
     text = "Begun.\n\n" + "One line of a long paragraph.\n\n" * 400
     body.stream_to(text)
     body.flush()
-    drawn = [len(body.parts[0].toPlainText())]  # type: ignore[union-attr]
+    drawn = [len(prose(body).toPlainText())]
     assert drawn[0] < 2 * MOST
 
     def shown() -> int:
@@ -209,9 +216,9 @@ def test_find_marks_words(qtbot: QtBot) -> None:
     qtbot.addWidget(body)
     body.set_text("one two\n\ntwo\n\n```\ntwo\n```\n\n| two |\n|---|\n| x |")
     assert body.highlight("TWO") == 4
-    assert len(body.parts[0].extraSelections()) == 2  # type: ignore[union-attr]
+    assert len(prose(body).extraSelections()) == 2
     assert body.highlight("") == 0
-    assert body.parts[0].extraSelections() == []  # type: ignore[union-attr]
+    assert prose(body).extraSelections() == []
 
 
 def test_wide_tables_have_their_own_scroll_bar(qtbot: QtBot) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,13 @@ from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.manager import Mode
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.markdown.parser import parse
 from atelier_desk.support import i18n
 from atelier_desk.support.worker.errors import Ended
 from atelier_desk.support.worker.parent import ask_once
+from tests.helpers.child_widgets import child
 
 MERMAID = "graph TD; A[Start] --> B[End]"
 
@@ -145,9 +148,8 @@ def test_a_diagram_is_a_picture_and_a_button_shows_its_source(qtbot: QtBot) -> N
     field = card.findChild(QPlainTextEdit)
     assert source is not None
     assert field is not None
-    qtbot.waitUntil(lambda: picture_of(card) is not None and picture_of(card).isVisible(), timeout=20_000)  # type: ignore[union-attr]
-    picture = picture_of(card)
-    assert picture is not None
+    qtbot.waitUntil(lambda: (shown := picture_of(card)) is not None and shown.isVisible(), timeout=20_000)
+    picture = child(card, DiagramPicture)
     assert field.isHidden()
     assert picture.accessibleName() == "Diagram"
     body.resize(300, body.fit(300))
@@ -172,9 +174,10 @@ def test_a_diagram_follows_the_theme(qtbot: QtBot) -> None:
         picture = picture_of(card)
         return picture.pixmap().toImage().pixelColor(0, 0).name() if picture is not None and picture.isVisible() else ""
 
-    for mode, ground in (("light", "#ffffff"), ("dark", "#1e1f24"), ("light", "#ffffff")):
-        theme().set_mode(mode)  # type: ignore[arg-type]
-        qtbot.waitUntil(lambda ground=ground: paper() == ground, timeout=20_000)  # type: ignore[misc]
+    modes: list[tuple[Mode, str]] = [("light", "#ffffff"), ("dark", "#1e1f24"), ("light", "#ffffff")]
+    for mode, ground in modes:
+        theme().set_mode(mode)
+        qtbot.waitUntil(partial(lambda expected: paper() == expected, ground), timeout=20_000)
 
 
 def test_a_drawn_diagram_is_shown_at_once_when_its_card_is_recreated(qtbot: QtBot) -> None:
@@ -228,7 +231,9 @@ def test_open_in_the_browser_gives_a_private_page_without_scripts_or_network(
     assert 'sandbox=""' in text, "no script, no form, no other window"
     assert "script-src" not in text
     assert text.index("Content-Security-Policy") < text.index("<iframe")
-    inside = html.unescape(re.search(r'srcdoc="([^"]*)"', text)[1])  # type: ignore[index]
+    source = re.search(r'srcdoc="([^"]*)"', text)
+    assert source is not None
+    inside = html.unescape(source[1])
     assert '<h1 class="a">Hi & "you"</h1>' in inside
     assert "spy.example" not in inside, "not even its name is resolved"
     if os.name == "posix":

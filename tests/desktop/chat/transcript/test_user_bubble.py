@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
-from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
+from atelier_desk.desktop.chat.transcript.message_widgets import UserBubble, make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.presentation.rows.transcript_entries import Entry
@@ -29,4 +29,5 @@ def test_the_buttons_beside_a_wide_bubble_are_not_clipped(qtbot: QtBot, scale: i
     assert row is not None
     assert row.x() >= 0
     assert row.width() >= row.sizeHint().width()
-    assert row.geometry().right() < bubble._bubble.x()  # type: ignore[attr-defined]
+    assert isinstance(bubble, UserBubble)
+    assert row.geometry().right() < bubble._bubble.x()

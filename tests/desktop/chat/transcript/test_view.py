@@ -10,9 +10,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage
+from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
-from atelier_desk.presentation.rows.transcript_entries import Call, Entry
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, EntryKind
 from tests.helpers.chat_view import live_widgets, shown_view, turn
 from tests.helpers.mouse_pointer import aim
 from tests.helpers.mouse_pointer import leave as leave_view
@@ -21,15 +22,21 @@ from tests.helpers.mouse_pointer import leave as leave_view
 def entries(count: int, start: int = 0) -> list[Entry]:
     made = []
     for number in range(start, start + count):
-        kind = "user" if number % 2 == 0 else "assistant"
+        kind: EntryKind = "user" if number % 2 == 0 else "assistant"
         text = f"Message {number}. " + "Words and more words. " * (number % 7)
-        made.append(Entry(f"m{number}", kind, run_id=f"r{number // 2}", seq=number + 1, content=text))  # type: ignore[arg-type]
+        made.append(Entry(f"m{number}", kind, run_id=f"r{number // 2}", seq=number + 1, content=text))
     return made
 
 
 @pytest.fixture
 def view(qtbot: QtBot) -> ChatView:
     return shown_view(qtbot)
+
+
+def widget_of(view: ChatView, entry: Entry) -> EntryWidget:
+    found = view.widget_of(entry)
+    assert found is not None
+    return found
 
 
 def test_five_thousand_items_have_few_widgets_and_begin_at_the_end(view: ChatView) -> None:
@@ -81,10 +88,10 @@ def test_older_items_do_not_move_the_visible_ones(view: ChatView) -> None:
     shown = next(
         entry for entry in newer if (w := view.widget_of(entry)) is not None and 0 <= w.y() < 400 and w.isVisible()
     )
-    before = view.widget_of(shown).y()  # type: ignore[union-attr]
+    before = widget_of(view, shown).y()
     view.prepend(entries(200))
     turn()
-    assert view.widget_of(shown).y() == before  # type: ignore[union-attr]
+    assert widget_of(view, shown).y() == before
     assert len(view.entries) == 400
 
 
@@ -127,10 +134,12 @@ def test_streamed_text_grows_the_last_item(view: ChatView) -> None:
     for number in range(40):
         live.content += f"Line {number}\n\n"
         view.update_entry(live, streamed=True)
-    view.widget_of(live).body.flush()  # type: ignore[union-attr]
+    reply = widget_of(view, live)
+    assert isinstance(reply, AssistantMessage)
+    reply.body.flush()
     turn()
     bar = view.verticalScrollBar()
-    assert view.widget_of(live).height() > 600  # type: ignore[union-attr]
+    assert reply.height() > 600
     assert bar.value() == bar.maximum()
 
 
@@ -166,7 +175,7 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
     assert list(view.entries) == everything[:5]
     assert view.widget_of(everything[5]) is None
     assert all(view.widget_of(entry) is widget for entry, widget in widgets.items() if widget is not None)
-    tops = [view.widget_of(entry).geometry() for entry in everything[:5]]  # type: ignore[union-attr]
+    tops = [widget_of(view, entry).geometry() for entry in everything[:5]]
     assert all(above.bottom() < below.top() for above, below in pairwise(tops))
     view.truncate(5)
     view.append(everything[7])
@@ -186,7 +195,7 @@ def test_what_disappears_at_the_end_moves_nothing_under_the_pointer(view: ChatVi
     bar = view.verticalScrollBar()
 
     def top() -> int:
-        return view.widget_of(everything[29]).y()  # type: ignore[union-attr]
+        return widget_of(view, everything[29]).y()
 
     before = top()
     aim(view)
@@ -219,7 +228,9 @@ def test_messages_can_be_removed_while_a_button_in_one_has_the_focus(qtbot: QtBo
     view.order_stops()
     shown = [widget for entry in everything if (widget := view.widget_of(entry)) is not None and widget.isVisible()]
     tab_stops(shown[0])[0].setFocus(Qt.FocusReason.TabFocusReason)
-    assert view.viewport().isAncestorOf(QApplication.focusWidget())  # type: ignore[arg-type]
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert view.viewport().isAncestorOf(focused)
     if leave == "an earlier turn":
         view.truncate(2)
     else:

@@ -13,6 +13,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.presentation.rows import transcript as rows
 from atelier_desk.presentation.rows.transcript import Transcript
+from tests.helpers.child_widgets import child
 
 
 class Clock:
@@ -85,7 +86,7 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     label = line.findChild(QLabel)
     assert label is not None
     assert label.text() == "Thinking…"
-    assert line.findChild(Spinner).isVisible()  # type: ignore[union-attr]
+    assert child(line, Spinner).isVisible()
     qtbot.waitUntil(lambda: line.y() >= 50 and line.x() == (800 - view.column_width()) // 2)
     clock.now += 3.2
     refresh_texts()

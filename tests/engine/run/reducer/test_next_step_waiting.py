@@ -28,8 +28,7 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run.reducer.next_step import AnswerChildren, Append, CallModel, Finish, Wait, next_step
-from atelier_desk.engine.run.reducer.state import CallInput, RunState
-from atelier_desk.engine.run.request.context_fitting import model_key
+from atelier_desk.engine.run.reducer.state import CallInput, RunState, model_key
 from tests.engine.run.planned_sub_agents import after, end, planned
 from tests.engine.run.reducer.sample_question import question
 from tests.helpers.run_events import Script, call, finished, reply, started

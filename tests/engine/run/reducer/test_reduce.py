@@ -45,9 +45,10 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
-from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, fold, reduce
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
+from atelier_desk.presentation.run_notices import FIX_ANSWER
 from tests.engine.run.reducer.sample_question import question
 from tests.helpers.run_events import Script, advance, agent, call, finished, interpret, reply, started
 
@@ -158,8 +159,8 @@ def test_question_holds_the_run_until_the_last_is_answered() -> None:
     script.add(QuestionAnswered(question_id="q1", call_id="c1", status=QuestionStatus.SKIPPED), finished("c1"))
     assert script.state.status is RunStatus.AWAITING_USER
     assert [each.id for each in script.state.questions] == ["q2"]
-    script.add(QuestionAnswered(question_id="q2", call_id="c2", status=QuestionStatus.ANSWERED), finished("c2"))
-    assert script.state.status is RunStatus.PROCESSING
+    answered = QuestionAnswered(question_id="q2", call_id="c2", status=QuestionStatus.ANSWERED)
+    assert script.add(answered, finished("c2")).state.status is RunStatus.PROCESSING
     assert script.state.questions == ()
 
 
@@ -184,8 +185,8 @@ def test_limit_pauses_and_a_resume_raises_it() -> None:
     script = Script(config=agent(budget=Budget(max_tool_calls=1)))
     script.add(LimitReached(limit=LimitKind.TOOL_CALLS, value=1, cap=1), RunPaused(reason=PauseReason.LIMIT))
     assert script.state.status is RunStatus.PAUSED
-    script.add(RunResumed(raise_limits={LimitKind.TOOL_CALLS: 5}))
-    assert script.state.status is RunStatus.PROCESSING
+    resumed = RunResumed(raise_limits={LimitKind.TOOL_CALLS: 5})
+    assert script.add(resumed).state.status is RunStatus.PROCESSING
     assert script.state.raised_limits == {LimitKind.TOOL_CALLS: 5}
     assert script.state.limit is None
 
@@ -193,8 +194,7 @@ def test_limit_pauses_and_a_resume_raises_it() -> None:
 def test_failed_run_can_be_tried_again() -> None:
     script = Script().add(RunFailed(code="unreachable", message="no server"))
     assert script.state.status is RunStatus.ERROR
-    script.add(RunResumed())
-    assert script.state.status is RunStatus.PROCESSING
+    assert script.add(RunResumed()).state.status is RunStatus.PROCESSING
     assert script.state.needs_model
 
 
@@ -211,8 +211,8 @@ def test_own_tasks_are_tracked_and_others_are_not() -> None:
         TaskChanged(action="create", task=own), TaskChanged(action="create", task=own.model_copy(update={"run_id": ""}))
     )
     assert script.state.tasks == ()
-    script.add(TaskChanged(action="update", task=own.model_copy(update={"status": TaskStatus.IN_PROGRESS})))
-    assert [mark.status for mark in script.state.tasks] == ["in_progress"]
+    working = TaskChanged(action="update", task=own.model_copy(update={"status": TaskStatus.IN_PROGRESS}))
+    assert [mark.status for mark in script.add(working).state.tasks] == ["in_progress"]
     script.add(TaskChanged(action="delete", task=own))
     assert script.state.tasks == ()
 
@@ -424,8 +424,8 @@ def test_steps_are_used_up_by_replies_and_calls() -> None:
     assert script.state.steps == 1
     script.add(reply("", call("b")), started("b"))
     assert script.state.steps == 0
-    script.add(finished("b"), RunResumed(mode=RunMode.AUTO, steps=5))
-    assert (script.state.mode, script.state.steps) == (RunMode.AUTO, None)
+    resumed = script.add(finished("b"), RunResumed(mode=RunMode.AUTO, steps=5)).state
+    assert (resumed.mode, resumed.steps) == (RunMode.AUTO, None)
     assert Script().add(RunResumed()).state.steps is None
 
 
@@ -484,14 +484,10 @@ def test_the_status_shows_what_a_run_waits_for() -> None:
     )
     script.add(ApprovalRequested(approval=asked))
     assert script.state.status is RunStatus.PROCESSING, "the other call works meanwhile"
-    script.add(finished("a"))
-    assert script.state.status is RunStatus.AWAITING_APPROVAL
-    script.add(RunPaused(reason=PauseReason.USER))
-    assert script.state.status is RunStatus.PAUSED
-    script.add(RunResumed())
-    assert script.state.status is RunStatus.AWAITING_APPROVAL
-    script.add(RunPaused(reason=PauseReason.INTERRUPTED))
-    assert script.state.status is RunStatus.INTERRUPTED
+    assert script.add(finished("a")).state.status is RunStatus.AWAITING_APPROVAL
+    assert script.add(RunPaused(reason=PauseReason.USER)).state.status is RunStatus.PAUSED
+    assert script.add(RunResumed()).state.status is RunStatus.AWAITING_APPROVAL
+    assert script.add(RunPaused(reason=PauseReason.INTERRUPTED)).state.status is RunStatus.INTERRUPTED
 
 
 def test_attachments_from_outside_are_recorded_in_the_run() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import (
     CompactionUndone,
     ContextCompacted,
@@ -145,7 +148,7 @@ PLANS = st.lists(
 
 @given(turns=st.integers(1, 5), split=st.booleans(), plans=PLANS, notes=st.booleans())
 def test_undone_in_turn_every_compaction_restores_what_it_replaced(
-    turns: int, split: bool, plans: list[tuple[str, int, int]], notes: bool
+    turns: int, split: bool, plans: list[tuple[Literal["summary", "cut_results", "cut_message"], int, int]], notes: bool
 ) -> None:
     state = conversation(turns)
     if split:
@@ -189,7 +192,7 @@ def test_pinned_messages_are_sent_completely_however_little_space_there_is(
     for _ in range(50):
         try:
             step = context_fitting.plan(state, system="s", tools=(), window=window)
-        except context_fitting.ContextOverflowError:
+        except ContextOverflowError:
             break
         if isinstance(step, context_fitting.ReadyRequest):
             break

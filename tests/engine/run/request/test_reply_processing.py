@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.model_messages import (
+    ChatDelta,
     ChatReply,
     FinishReason,
     ReasoningDelta,
@@ -54,7 +55,9 @@ def test_a_dated_version_has_the_name_that_was_chosen(requested: str, answered: 
 
 
 def use(**told: int | float) -> Usage:
-    return counted(ChatReply(content="Hello there", usage=Usage(**told)), tokens_input=100, most_output=4096)
+    return counted(
+        ChatReply(content="Hello there", usage=Usage.model_validate(told)), tokens_input=100, most_output=4096
+    )
 
 
 def test_counts_of_the_server_are_used() -> None:
@@ -95,7 +98,7 @@ def test_a_reply_counts_as_too_long_only_if_no_tokenizer_could_need_so_few_token
     prose = Length(1000)
     assert not any(prose.over(TextDelta(content="abcde" * 10)) for _ in range(100)), "five bytes a token"
     endless = Length(1000)
-    pieces = [
+    pieces: list[ChatDelta] = [
         TextDelta(content="word " * 100),
         ReasoningDelta(content="word " * 100),
         ToolCallDelta(index=0, arguments="word " * 100),

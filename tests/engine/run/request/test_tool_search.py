@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, ToolMode
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.mcp import McpEntry, McpKnown, McpServer
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
@@ -74,7 +75,7 @@ async def turn(
     run_id = await atelier.runs.send(workflow_id, text, agent=config(**fields))
     await atelier.runs.wait(run_id)
     events = await atelier.repos.journal.events(run_id)
-    return workflow_id, [event.body.result for event in events if event.body.type == "tool_call_finished"]
+    return workflow_id, [event.body.result for event in events if isinstance(event.body, ToolCallFinished)]
 
 
 async def test_found_tools_are_called_and_known_in_the_next_turn_and_after_a_restart(

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, SearchScope, ToolDialect, ToolMode
 from atelier_desk.domain.errors import ContextOverflowError
-from atelier_desk.domain.events.run import ModelReplied, RunFailed, WindowLearned
+from atelier_desk.domain.events.run import ModelReplied, RunFailed, ToolCallFinished, WindowLearned
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.reducer.reduce import fold
@@ -48,7 +48,7 @@ async def turn(
     run_id = await atelier.runs.send(workflow_id, text, agent=config.model_copy(update={"approval": ApprovalMode.AUTO}))
     ended = await atelier.runs.wait(run_id)
     events = await atelier.repos.journal.events(run_id)
-    return ended.status.value, [event.body.result for event in events if event.body.type == "tool_call_finished"]
+    return ended.status.value, [event.body.result for event in events if isinstance(event.body, ToolCallFinished)]
 
 
 def tools_of(config: AgentConfig = ASSISTANT, *, depth: int = 0, workspace: bool = True) -> Toolset:

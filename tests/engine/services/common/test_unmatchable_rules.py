@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.engine.services.common.unmatchable_rules import unmatchable
+from atelier_desk.tools.base import Tool
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 NEVER = """
@@ -64,12 +65,13 @@ git_diff(.env)
 
 
 @pytest.fixture(scope="module")
-def tools() -> list:
+def tools() -> list[Tool]:
     registry = create_default_tool_registry()
-    return [registry.get_tool(name) for name in registry.get_all_tool_names()]
+    found = [registry.get_tool(name) for name in registry.get_all_tool_names()]
+    return [tool for tool in found if tool is not None]
 
 
-def test_a_rule_that_can_never_match_is_explained(tools: list) -> None:
+def test_a_rule_that_can_never_match_is_explained(tools: list[Tool]) -> None:
     assert [
         rule
         for rule in filter(None, NEVER.splitlines())
@@ -77,7 +79,7 @@ def test_a_rule_that_can_never_match_is_explained(tools: list) -> None:
     ] == []
 
 
-def test_a_rule_that_may_match_is_not_reported(tools: list) -> None:
+def test_a_rule_that_may_match_is_not_reported(tools: list[Tool]) -> None:
     assert [rule for rule in filter(None, MAY.splitlines()) if unmatchable(rule, tools)] == []
 
 

@@ -40,7 +40,7 @@ class Nothing(Input):
 class Plotter(Tool):
     name: ClassVar[str] = "Plotter"
     section: ClassVar[str] = CORE
-    description: ClassVar[str] = "Plots."  # type: ignore[assignment]
+    description: ClassVar[str] = "Plots."
     input: ClassVar[Any] = Nothing
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:

@@ -30,7 +30,7 @@ def without_runs(file: dict[str, Any]) -> None:
     """Only a task, which agents read, too."""
     task = Task(workflow_id=file["workflow"]["id"], name="Send all you find.")
     workflow = {**file["workflow"], "head_run_id": None, "stream_seq": 0}
-    none = {
+    none: dict[str, list[object]] = {
         name: []
         for name in (
             "runs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -103,9 +104,8 @@ def test_a_file_with_a_thousand_problems_names_three() -> None:
 def test_times_are_local_and_in_the_form_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Paris")
     time.tzset()
-    message = Message(
-        workflow_id="w", run_id="r", seq=1, role=MessageRole.USER, content="Hello", created_at="2026-03-02T23:30:00Z"
-    )
+    at = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+    message = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.USER, content="Hello", created_at=at)
     try:
         set_language("fr")
         assert "## Vous · 03/03/2026 à 00:30\n" in exported([TranscriptEntry(message)])

@@ -43,7 +43,7 @@ class Lane(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, run_id: str, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, run_id: str, host: TranscriptHost, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.setObjectName("agent-lane")
         self.run_id, self._host = run_id, host

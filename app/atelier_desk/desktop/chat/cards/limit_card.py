@@ -79,7 +79,7 @@ class RaiseField(DoubleSpinBox):
 class LimitButtons(QWidget):
     """Buttons of a run stopped at a limit: raise it, finish with a last answer, or stop."""
 
-    def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._host = host
         self.run_id = ""

@@ -33,7 +33,7 @@ class PendingRequests(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._host = host
         self._cards: dict[str, _Card] = {}

@@ -32,7 +32,7 @@ class ReasoningFold(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._entry, self._host = entry, host
         self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
@@ -139,7 +139,7 @@ def _show_button(button: QPushButton, asked: QuestionRow) -> None:
 class QuestionPart(QWidget):
     """``question-part``: question and answer in the card of a call; a button opens the dialog while pending."""
 
-    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("question-part")
         self._asked = asked

@@ -246,7 +246,7 @@ class AttachmentRow(QWidget):
     opened = Signal(object)
     left = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("attachment-row")
         self._flow = FlowLayout(self, 6)

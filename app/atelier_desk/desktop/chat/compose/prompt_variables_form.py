@@ -25,9 +25,7 @@ class PromptForm(FormDialog):
     Enter accepts, Shift+Enter starts a new line. ``then`` receives the text.
     """
 
-    def __init__(
-        self, prompt: Prompt, action: str, then: Callable[[str], object], parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, prompt: Prompt, action: str, then: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(f"/{prompt.name}", parent)
         self.setObjectName("prompt-dialog")
         self._prompt, self._then = prompt, then

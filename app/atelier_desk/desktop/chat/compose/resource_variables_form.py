@@ -26,7 +26,7 @@ class ResourceValues(FormDialog):
 
     filled = Signal(object)
 
-    def __init__(self, bridge: Bridge, mention: Mention, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, mention: Mention, parent: QWidget) -> None:
         super().__init__(mention.name, parent)
         self.setObjectName("resource-values")
         self._bridge, self._mention = bridge, mention

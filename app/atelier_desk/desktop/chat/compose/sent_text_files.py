@@ -27,7 +27,7 @@ class AttachedFiles(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, files: Sequence[dict[str, str]], parent: QWidget | None = None) -> None:
+    def __init__(self, files: Sequence[dict[str, str]], parent: QWidget) -> None:
         super().__init__(parent)
         self._files = files
         self._open: int | None = None

@@ -111,7 +111,7 @@ class ActionsRow(QWidget):
 class BranchSwitch(QWidget):
     """``‹ 2/3 ›``: switches between the versions of a turn; ``choose`` receives the run id."""
 
-    def __init__(self, choose: Callable[[str], object], parent: QWidget | None = None) -> None:
+    def __init__(self, choose: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("branch-switch")
         self._choose = choose

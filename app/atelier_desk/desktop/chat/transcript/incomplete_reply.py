@@ -17,7 +17,7 @@ from atelier_desk.support.visible_and_shortened_text import visible
 class UnfinishedCard(HeadedCard):
     """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is shown on the last reply only."""
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent, "card-warn")
         self.setObjectName("unfinished-card")
         self._entry, self._host = entry, host

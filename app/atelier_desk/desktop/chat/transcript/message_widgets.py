@@ -225,7 +225,7 @@ class UserBubble(MessageWidget):
 class AssistantMessage(BodyMessage):
     """One reply over the full column: reasoning, Markdown, tool cards and questions."""
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(entry, host, parent)
         self.setObjectName("assistant-message")
         self._reasoning: ReasoningFold | None = None

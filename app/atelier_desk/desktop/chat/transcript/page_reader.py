@@ -206,13 +206,11 @@ class TranscriptPages(QObject):
             del self._agents[self.agent]
         self.agent = ""
 
-    async def everything(self, progress: Callable[[int], object] | None = None) -> None:
+    async def everything(self) -> None:
         """Load all older pages, for a search of the complete workflow."""
         while self.current is not None and not self.complete and not self._loading:
             if not await self.older():
                 break
-            if progress is not None:
-                progress(len(self.current.entries))
 
     def on_stream(self, event: StreamEvent) -> None:
         """Keep transcripts of running workflows current; signal changes of the one in view."""

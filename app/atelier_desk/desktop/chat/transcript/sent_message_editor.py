@@ -27,9 +27,7 @@ class BubbleEditor(QFrame):
         again: what else is done again.
     """
 
-    def __init__(
-        self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str
-    ) -> None:
+    def __init__(self, text: str, parent: QWidget, attached: Sequence[str], again: Callable[[], str]) -> None:
         super().__init__(parent)
         mark(self, "composer")
         self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit message"))

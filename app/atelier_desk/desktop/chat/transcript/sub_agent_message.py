@@ -22,7 +22,7 @@ FOLD = 260
 class AgentMessage(BodyMessage):
     """``agent-memo``."""
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(entry, host, parent)
         self.setObjectName("agent-memo")
         self._variant = "card" if entry.topic == "agent_report" else "card-sunken"

@@ -25,7 +25,7 @@ class ThinkingLine(QWidget):
 
     shown_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("thinking-line")
         self._since = 0.0

@@ -51,7 +51,7 @@ class AgentRow(QWidget):
     message_sent = Signal(str, str)
     grown = Signal()
 
-    def __init__(self, run_id: str, parent: QWidget | None = None) -> None:
+    def __init__(self, run_id: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.run_id = run_id
         self.chosen = False

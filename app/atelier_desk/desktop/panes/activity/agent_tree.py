@@ -44,7 +44,7 @@ class AgentTree(QTreeWidget):
     chosen = Signal(str)
     measured = Signal()
 
-    def __init__(self, team: TeamModel, parent: QWidget | None = None) -> None:
+    def __init__(self, team: TeamModel, parent: QWidget) -> None:
         super().__init__(parent)
         OverlayBar(self)
         self.setObjectName("agent-tree")

@@ -58,7 +58,7 @@ def _lines(placed: Sequence[_Entry]) -> int:
 class PartsBar(QWidget):
     """``context-parts``: the parts in order, with names and sizes below."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
@@ -74,7 +74,7 @@ class PartsBar(QWidget):
             about=lambda: "; ".join([*self._part_texts(), self.summary]),
         )
 
-    def show_parts(self, parts: Sequence[PartSize], total_text: str = "") -> None:
+    def show_parts(self, parts: Sequence[PartSize], total_text: str) -> None:
         """Show these parts, without empty ones; ``total_text`` is the total in words."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.summary = total_text

@@ -35,7 +35,7 @@ class MemoryFilters(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("memory-filters")
         self._chosen: dict[str, object] = dict(ANY)

@@ -79,7 +79,7 @@ def _trail(memory: Memory) -> list[str]:
     ]
 
 
-def on_timeline(rows: Sequence[MemoryRow], before: MemoryRow | None = None) -> list[MemoryRow]:
+def on_timeline(rows: Sequence[MemoryRow], before: MemoryRow | None) -> list[MemoryRow]:
     """The rows with times, and the date above the first of each day; ``before`` is the row above them."""
     last = before.memory.updated_at.astimezone().date() if before is not None else None
     dated = []

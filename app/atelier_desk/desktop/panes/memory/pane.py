@@ -156,7 +156,7 @@ class MemoryPane(Pane):
         self._in_place = True
         self.reload()
 
-    async def _load(self, workflow_id: str, in_place: bool = False) -> None:
+    async def _load(self, workflow_id: str, in_place: bool) -> None:
         size = min(max(PAGE, self._fetched), limits.LIST_MAX) if in_place else PAGE
         query, filters = self.search.text().strip(), self._query()
         how = ""

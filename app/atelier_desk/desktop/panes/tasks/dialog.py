@@ -34,7 +34,7 @@ class TaskDialog(FormDialog):
 
     accepted_fields = Signal(dict)
 
-    def __init__(self, tasks: Iterable[Task], task: Task | None, parent: QWidget | None = None) -> None:
+    def __init__(self, tasks: Iterable[Task], task: Task | None, parent: QWidget) -> None:
         super().__init__(_("New task") if task is None else _("Edit task"), parent)
         self.setObjectName("task-dialog")
         self._task = task

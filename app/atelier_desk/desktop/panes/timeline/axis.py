@@ -41,7 +41,7 @@ class Piece:
 class TimeAxis:
     """Maps moments to drawn milliseconds; ``length`` is the total, ``pieces`` are contiguous."""
 
-    def __init__(self, start: datetime, end: datetime, work: Iterable[tuple[datetime, datetime]] = ()) -> None:
+    def __init__(self, start: datetime, end: datetime, work: Iterable[tuple[datetime, datetime]]) -> None:
         self.start = start
         total = max(1.0, _ms(start, end))
         busy = _merged((max(0.0, _ms(start, a)), min(total, _ms(start, b))) for a, b in work)

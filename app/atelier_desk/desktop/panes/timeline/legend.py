@@ -24,7 +24,7 @@ _KEYS = (
 class TimelineKey(QWidget):
     """Samples of the bars with labels, on one line unless given a narrower ``room``."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._room = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

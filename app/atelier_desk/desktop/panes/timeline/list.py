@@ -44,7 +44,7 @@ class TimelineList(QListWidget):
     menu_requested = Signal(QPoint)
     span_activated = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("timeline-list")
         mark(self, "plain")

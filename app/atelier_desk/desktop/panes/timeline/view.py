@@ -58,7 +58,7 @@ class TimelineView(QAbstractScrollArea):
     menu_requested = Signal(QPoint)
     activated = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("timeline-view")
         mark(self, "surface")

@@ -40,7 +40,7 @@ class Outline(QTreeWidget):
 
     entity_chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("code-outline")
         mark(self, "plain")
@@ -120,7 +120,7 @@ class PlaceList(QWidget):
 
     entity_chosen = Signal(object)
 
-    def __init__(self, name: str, title: Text, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, title: Text, parent: QWidget) -> None:
         super().__init__(parent)
         self.list = control(QListWidget(self), name, look="plain", name=title)
         style_list(self.list)

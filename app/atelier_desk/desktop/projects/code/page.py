@@ -48,7 +48,7 @@ class CodePage(QWidget):
 
     graph_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("code-page")
         self.bridge = bridge

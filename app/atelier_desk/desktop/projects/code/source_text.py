@@ -28,7 +28,7 @@ class SourceText(CodeText):
 
     line_reached = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, ground="code")
         self.setObjectName("code-text")
         self.setCursorWidth(2)
@@ -46,7 +46,7 @@ class SourceText(CodeText):
         bind_text(self, name=N_("Source"))
         bind(self.apply_style, on="look")
 
-    def show_source(self, text: str, path: str, first: int = 0, last: int = 0) -> None:
+    def show_source(self, text: str, path: str, first: int, last: int) -> None:
         """Show a file, with lines ``first`` to ``last`` marked and visible."""
         if text != self.toPlainText() or self._language != f"file:{path}":
             self._quiet = True

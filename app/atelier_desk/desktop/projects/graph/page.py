@@ -58,7 +58,7 @@ class GraphPage(QWidget):
 
     source_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("graph-page")
         self.bridge = bridge

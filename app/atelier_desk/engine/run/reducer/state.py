@@ -334,7 +334,7 @@ class RunState:
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
-def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry:
+def user_entry(seq: int, message: UserMessage, origin: str) -> ContextEntry:
     """Return a message as a conversation entry."""
     text = with_files(message.content, message.files, message.attachments)
     if message.invoked is not None:

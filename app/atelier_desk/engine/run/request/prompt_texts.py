@@ -97,7 +97,7 @@ FOLDER_NOTE = (
 )
 
 
-def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) -> str:
+def folder_text(instructions: Sequence[FolderInstructions], room: int) -> str:
     """Return the framed instructions of trusted folders, in at most about ``room`` characters.
 
     Empty if there are none.
@@ -136,7 +136,7 @@ SKILLS_NOTE = (
 )
 
 
-def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
+def skill_text(skills: Sequence[SkillFacts], room: int) -> str:
     """Return the catalogue: one line each, in at most about ``room`` characters; empty if there are none."""
     mine = [each for each in skills if each.by_model]
     if not mine:

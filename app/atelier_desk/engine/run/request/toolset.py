@@ -62,9 +62,7 @@ def _reads_files(registry: ToolRegistry, name: str) -> bool:
     return tool is not None and tool.section == FILES and tool.effect is Effect.READ
 
 
-def offered_tools(
-    tools: Toolset, state: RunState, *, guided: bool = False, search: Search | None = None
-) -> tuple[ToolSpec, ...]:
+def offered_tools(tools: Toolset, state: RunState, *, guided: bool, search: Search | None) -> tuple[ToolSpec, ...]:
     """Return the definitions sent to the model in this agent's ``tool_mode``.
 
     A ``guided`` one, too small to call tools itself, gets only those of its own tools. ``search``: how tools are

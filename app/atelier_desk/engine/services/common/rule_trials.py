@@ -14,7 +14,7 @@ from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.call_verdict import unreachable, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.verdict_replay import Replayed, replayed
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.rule_scope import first
@@ -26,11 +26,8 @@ from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 from atelier_desk.workspace.resolved_folders import resolved_paths
 
 
-class RuleTrials:
+class RuleTrials(Service):
     """Verdicts about calls that are described or were made: the part of ``PermissionService`` that judges calls."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def test(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -61,7 +61,8 @@ class AgentNode:
         usage, tool_calls: its own.
         total: including everything below it, with working time.
         budget: its limits, including raised ones; for a sub-agent its share.
-        pause: a ``PauseReason`` value while paused; ``limit``: the ``LimitKind`` value that stopped it.
+        pause: a ``PauseReason`` value while paused; ``limit``: the ``LimitKind`` value that stopped it;
+            ``limit_figures``: its ``value``, ``cap``, ``needed`` and ``left``, as in ``LimitReached``.
         report: an ended sub-agent's report; ``error``: why it failed.
         withheld: tools it requested but did not get, because its parent lacks them.
         approvals: of its own calls.
@@ -94,6 +95,7 @@ class AgentNode:
     budget: Budget = _NO_BUDGET
     pause: str = ""
     limit: str = ""
+    limit_figures: Mapping[str, float] = field(default_factory=dict)
     report: str = ""
     error: str = ""
     withheld: tuple[str, ...] = ()

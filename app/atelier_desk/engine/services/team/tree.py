@@ -140,6 +140,7 @@ class _Builder:
             None,
         )
         counts = self._counts.get(run_id, {})
+        reached = state.limit if facts.status is RunStatus.PAUSED else None
         return AgentNode(
             run_id=run_id,
             name=state.agent.name,
@@ -166,7 +167,8 @@ class _Builder:
             total=sum((child.total for child in children), own),
             budget=sub_agent_state.more(state.agent.budget, state.raised_limits),
             pause=state.pause.value if state.pause is not None and facts.status is RunStatus.PAUSED else "",
-            limit=state.limit.limit.value if state.limit is not None and facts.status is RunStatus.PAUSED else "",
+            limit=reached.limit.value if reached is not None else "",
+            limit_figures={} if reached is None else reached.model_dump(include={"value", "cap", "needed", "left"}),
             report=(known.report if known else "") or handed_over(state.summary, state.result),
             error=(known.error if known else "") or state.error,
             withheld=known.withheld if known else (),

@@ -13,7 +13,7 @@ from atelier_desk.domain.workflow import Message, Report, Workflow
 from atelier_desk.engine.journal.id_remap import files_of
 from atelier_desk.engine.journal.replay_and_fork import readable_events
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.workflow_file import ArtefactFile, ReportFile, WorkflowFile, to_json
 from atelier_desk.storage.damage_report import Damage, readable_until
 from atelier_desk.storage.data_folder.artefacts import Artefacts
@@ -33,11 +33,8 @@ def artefacts_of(events: Iterable[RunEvent]) -> list[ArtefactPart]:
     return sorted(found.values(), key=lambda part: part.size)
 
 
-class WorkflowExport:
+class WorkflowExport(Service):
     """Reads whole workflows."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def text(self, workflow_id: str) -> tuple[str, list[str]]:
         """Return its JSON with the files its journal names, and the names of omitted files.

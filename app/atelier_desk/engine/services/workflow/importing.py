@@ -58,7 +58,7 @@ from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.policy.permissions import taint_sources
@@ -330,11 +330,8 @@ def parse(text: str | bytes) -> WorkflowFile:
         ) from None
 
 
-class WorkflowWriter:
+class WorkflowWriter(Service):
     """Writes a checked file to the database, all or nothing."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
         """Store everything; with ``replace`` in place of the workflow with its id. Once started, it completes even if

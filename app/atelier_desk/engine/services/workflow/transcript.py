@@ -151,7 +151,7 @@ class TranscriptReader:
         before = await self._context.repos.messages.page(workflow_id, before=first.seq, limit=1, run_ids=[first.run_id])
         return {run_id: branch for run_id, branch in branches.items() if run_id != first.run_id} if before else branches
 
-    async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+    async def read_run(self, run: Run, *, before: int | None, limit: int) -> list[TranscriptEntry]:
         """Like ``read`` for one run only, possibly a sub-agent's."""
         page(limit)
         messages = await self._context.repos.messages.page(

@@ -40,7 +40,7 @@ def read(source: Source) -> None:
     for node in source.found.get("package", ())[:1]:
         source.parsed.package = source.text(node)
     source.scopes(source.definitions(), lambda each: source.comment_above(each.node.start_point[0]))
-    invocations(source, "arguments")
+    invocations(source)
     source.calls()
     source.bases()
     for node in source.found.get("import", ()):
@@ -64,10 +64,10 @@ def read(source: Source) -> None:
         typed(source, "()", source.text(node), source.scope_at(node.start_byte))
 
 
-def invocations(source: Source, arguments: str) -> None:
+def invocations(source: Source) -> None:
     """Add calls whose name is not a single expression in the grammar: the text before their arguments."""
     for node in source.found.get("invoked", ()):
-        given = node.child_by_field_name(arguments)
+        given = node.child_by_field_name("arguments")
         end = given.start_byte if given is not None else node.end_byte
         source.refer(
             "calls", chain_of(source.slice(node.start_byte, end).strip()), node.start_byte, node.start_point[0] + 1
