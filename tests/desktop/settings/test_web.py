@@ -158,7 +158,7 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
             ("searxng", "address", text, "Address: Must start with")
             for text in ("nonsense", "https://x:0", "https://a@b", "http://x.org/?q=1")
         ),
-        *(("brave", "key_env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
+        *(("brave", "key_env", text, "Environment variable: ") for text in ("two words", "9KEY", "clé")),
     ],
 )
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
