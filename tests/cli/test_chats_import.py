@@ -20,7 +20,7 @@ def test_chats_are_listed_chosen_and_imported(cli: Cli, tmp_path: Path) -> None:
     one = cli("workflows", "import", file, "--chat", "claude:cl1", "--json").json
     assert len(one["created"]) == 1
     rest = cli("workflows", "import", file)
-    assert (rest.status, "1 chat imported · 1 already there" in rest.out) == (0, True)
+    assert (rest.status, "1 chat imported · 1 already imported" in rest.out) == (0, True)
     assert {each["name"] for each in cli("workflows", "list", "--json").json} == {"Bread", "Letter"}
     assert "already imported" in cli("workflows", "import", file, "--dry-run").out
 

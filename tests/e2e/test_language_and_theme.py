@@ -63,7 +63,7 @@ def test_every_text_follows_the_language_live(open_app: OpenApp) -> None:
     assert QLocale().language() is QLocale.Language.French
     assert "«New workflow»" in rendered(app.find("new-workflow"))
     assert "«Later»" in rendered(app.find("question-later"))
-    assert app.find("question-answer").accessibleName() == "«Your response»"
+    assert app.find("question-answer").accessibleName() == "«Your answer»"
     assert untranslated(app, *own) == []
     field = app.find("chat-input", QPlainTextEdit)
     app.until(lambda: "«Assistant»" in field.placeholderText(), "built-in agents too")

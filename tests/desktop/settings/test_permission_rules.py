@@ -130,7 +130,7 @@ async def test_a_rule_is_added_with_examples_and_a_refused_one_stays_in_the_form
     form.text.setText("red_file")
     find("form-submit").click()
     await settle()
-    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as on the command line"
+    assert find("form-error").text() == "There is no tool red_file. Closest: read_file.", "as on the command line"
     form.text.setText("taken")
     find("form-submit").click()
     await settle()

@@ -51,7 +51,7 @@ async def test_it_shows_tasks_with_progress_and_blockers(pane: TaskPane) -> None
     assert names(pane) == ["Task a", "Task b", "Task c", "Task d"]
     row = pane.list.model().index(2, 0)
     assert row.data(TaskRole).depth == 1
-    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Task c, Blocked, Waits for: Task b"
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Task c, Blocked, Waiting for: Task b"
 
 
 async def test_changed_tasks_are_loaded_once(
