@@ -86,7 +86,8 @@ async def test_a_prompt_of_the_sdks_server_counts_as_outside_content(open_atelie
         assert str(unknown) == "The MCP server made has no prompt song. Known: poem, tidy_up."
         await atelier.mcp.switch("made", False)
         assert await atelier.mcp.content.prompts() == []
-        assert str(await refused(atelier, "/made:tidy_up")) == "The MCP server made is disabled; enable it in the settings."
+        text = str(await refused(atelier, "/made:tidy_up"))
+        assert text == "The MCP server made is disabled; enable it in the settings."
 
 
 async def test_a_missing_or_empty_server_is_named(open_atelier: Opener, plain: Make) -> None:

@@ -33,7 +33,7 @@ async def test_a_background_command_is_shown_and_stopped(bridge: FakeBridge, ate
     assert pane.commands.isVisible()
     assert "npm run dev · Not sandboxed" in rendered(pane.commands)
     stop = child(pane.commands, QPushButton, "command-stop")
-    assert stop.accessibleName() == "Stop npm run dev"
+    assert stop.accessibleName() == "Stop: npm run dev"
     atelier.set("commands", "list", [running("one\ntwo")])
     pane.commands.reload()
     await settle()
