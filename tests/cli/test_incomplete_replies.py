@@ -95,7 +95,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
     assert (
         said(ChunkType.RETRY, **wait)
-        == "Retrying the model. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
+        == "Retrying the model. Attempt 2 after 0.4\u202fs: the rate limit of the server was reached"
     )
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Cost limit reached: $0.12 of $0.10"

@@ -19,7 +19,7 @@ PICTURES_LEFT_OUT = "pictures_left_out"
 FIX_ANSWER = "fix_answer"
 """Reason for continuing an agent that had answered: its answer does not match its schema."""
 RETRY_REASONS = {
-    "rate_limited": N_("the server limits the number of requests"),
+    "rate_limited": N_("the rate limit of the server was reached"),
     "overloaded": N_("the server is busy"),
     "server_error": N_("the server had an internal error"),
     "unreachable": N_("the server cannot be reached"),

@@ -68,7 +68,7 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
     decided = STREAM.index(b"event: message_delta")
     for place in range(len(STREAM)):
         if place <= decided:
-            with pytest.raises(ProviderError, match=r"middle of the reply|invalid answer") as caught:
+            with pytest.raises(ProviderError, match=r"middle of the reply|invalid response") as caught:
                 parsed(STREAM[:place])
             assert caught.value.code in ("truncated", "bad_response"), place
             continue
