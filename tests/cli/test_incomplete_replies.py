@@ -118,7 +118,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
         )
         assert said(ChunkType.RETRY, **wait) == (
             "Nouvelle tentative auprès du modèle. "
-            "Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
+            "Tentative 2 après 0,4\u202fs\u00a0: la limite de requêtes du serveur est atteinte"
         )
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte\u00a0: 0,12\u202f$ sur 0,10\u202f$"
         assert number_format.number(1234567.5, 1) == "1\u202f234\u202f567,5"
