@@ -13,7 +13,6 @@ from atelier_desk.desktop.widgets.picker import Picker
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_model_server import MODEL, ModelServer, config, held_reply, hire
-from tests.helpers.servers.scripted_http_server import Failure
 
 BIG = "big-model"
 """The picked model. The server names ``MODEL`` in its replies, as gateways do."""
@@ -206,19 +205,3 @@ def test_an_unknown_model_works_with_the_built_in_agent_at_once(open_app: OpenAp
         lambda: "Answer 1." in rendered(app.find("chat-view")), "it is answered, and not refused for want of room"
     )
     app.wait_done()
-
-
-def test_a_failed_answer_is_retried_with_the_model_picked_meanwhile(open_app: OpenApp, server: ModelServer) -> None:
-    refused = {"error": {"message": "This model is not available to you.", "code": "model_not_found"}}
-    server.script("Greet", Failure(status=404, body=refused), "Good morning.", "Good evening.")
-    app = begin(open_app, server)
-    app.send("Greet")
-    app.find("notice-retry")
-    pick(app, BIG)
-    app.settle()
-    app.click("notice-retry")
-    app.until_reply("Good morning.")
-    app.wait_done()
-    assert requested_models(server, "Greet") == [MODEL, BIG]
-    turn(app, "Thanks", "Good evening.")
-    assert requested_models(server, "Greet") == [MODEL, BIG, BIG]

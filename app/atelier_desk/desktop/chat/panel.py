@@ -90,7 +90,7 @@ class ChatPanel(QWidget):
         self.team = TeamModel(bridge, self)
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
-        self.steering = RunControls(bridge, self, lambda: self.choices.picked_model)
+        self.steering = RunControls(bridge, self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)

@@ -17,15 +17,9 @@ if TYPE_CHECKING:
 class RunControls(QObject):
     """Stops, pauses, resumes and messages runs. Errors go to the bridge's ``failed``."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        parent: QObject | None = None,
-        picked_model: Callable[[], tuple[str, str] | None] = lambda: None,
-    ) -> None:
-        """``picked_model``: the model picked since the run began, which answers when it continues."""
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._bridge, self._picked_model = bridge, picked_model
+        self._bridge = bridge
 
     def attach(self, host: TranscriptHost) -> None:
         """Connect to another transcript."""
@@ -37,8 +31,6 @@ class RunControls(QObject):
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Resume a run; ``changes`` are the keywords of ``RunManager.resume``."""
         options = dict(changes or {})
-        if (model := self._picked_model()) is not None:
-            options["model"] = model
         self._once("resume", run_id, lambda: self._bridge.engine.runs.steering.resume(run_id, **options))
 
     def stop(self, run_id: str) -> None:

@@ -195,7 +195,7 @@ class RunResumed(Event):
     """The run continues.
 
     ``raise_limits`` adds to the limits that stopped it (by ``LimitKind``); ``steps`` is the number of allowed steps,
-    None: all. ``provider`` and ``model`` answer from here on; empty: the same as before.
+    None: all.
     """
 
     type: Literal["run_resumed"] = "run_resumed"
@@ -203,8 +203,6 @@ class RunResumed(Event):
     raise_limits: dict[LimitKind, float] = {}
     mode: RunMode | None = None
     steps: int | None = None
-    provider: str = ""
-    model: str = ""
 
 
 class RightsNarrowed(Event):

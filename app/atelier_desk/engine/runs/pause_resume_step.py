@@ -78,7 +78,6 @@ class Steering:
         steps: int | None = None,
         finish: bool = False,
         below: bool = True,
-        model: tuple[str, str] | None = None,
     ) -> None:
         """Continue a run that was paused, interrupted, stopped at a limit, or could not reach its model.
 
@@ -90,7 +89,6 @@ class Steering:
             steps: in stepping mode, number of steps; None for all.
             finish: give a final answer without tools, regardless of limits.
             below: False leaves runs below it unchanged.
-            model: provider and name of the model that answers from here on; None and for sub-agents the same as before.
 
         Raises:
             ConflictError: the run has ended, or is already running.
@@ -120,11 +118,9 @@ class Steering:
                             "continued. Send the message again."
                         )
                     )
-                await self._resume_run(
-                    live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish, model=model
-                )
+                await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         else:
-            await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish, model=model)
+            await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         if below:
             await self._resume_below(live, mode)
 
@@ -136,7 +132,6 @@ class Steering:
         mode: RunMode | None,
         steps: int | None,
         finish: bool,
-        model: tuple[str, str] | None,
     ) -> None:
         failed = live.handle.current.failed
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
@@ -151,14 +146,7 @@ class Steering:
                 return None
             # An interrupted stepping run still waits for its person at each step.
             same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
-            provider, name = model if model is not None and now.parent_run_id is None else ("", "")
-            resumed = RunResumed(
-                raise_limits=raise_limits or {},
-                mode=mode,
-                steps=now.steps if same else steps,
-                provider=provider,
-                model=name,
-            )
+            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
             closing = (
                 closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
             )

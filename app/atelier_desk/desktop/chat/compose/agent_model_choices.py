@@ -107,7 +107,6 @@ class WorkflowChoices(QObject):
         self._agent_id = ""
         self._default_agent_id = ""
         self._chosen: Choices | None = None
-        self._picked = False
         self._settings: Settings | None = None
         self._storing: asyncio.Task[object] | None = None
         header.agent_chosen.connect(self._on_agent)
@@ -134,7 +133,6 @@ class WorkflowChoices(QObject):
         self.workflow_id = workflow.id if workflow is not None else ""
         self._agent_id = workflow.agent_id if workflow is not None else ""
         self._chosen = workflow.choices if workflow is not None else None
-        self._picked = False
         self.show()
 
     def refresh_from(self, workflow: Workflow) -> None:
@@ -171,7 +169,6 @@ class WorkflowChoices(QObject):
 
     def used(self) -> None:
         """A message is sent: new workflows will start with this agent and model."""
-        self._picked = False
         agent = self.agent
         if agent is None or self._settings is None:
             return
@@ -187,11 +184,6 @@ class WorkflowChoices(QObject):
             names = self._settings.provider_names if self._settings is not None else {}
             return names.get(chosen.provider, chosen.provider), chosen.model
         return (agent.config.provider, agent.config.model) if agent else ("", "")
-
-    @property
-    def picked_model(self) -> tuple[str, str] | None:
-        """Provider and model, if picked here since the last message: a failed answer to it is retried with them."""
-        return self.model if self._picked else None
 
     @property
     def info(self) -> ModelInfo | None:
@@ -252,14 +244,12 @@ class WorkflowChoices(QObject):
 
     def _on_agent(self, agent_id: str) -> None:
         self._agent_id = agent_id
-        self._picked = False
         self.choose(self.chosen.without_model())
 
     def _on_model(self, key: str) -> None:
         provider, _slash, model = key.partition("/")
         agent = self.agent
         own = agent is not None and (agent.config.provider, agent.config.model) == (provider, model)
-        self._picked = True
         picked = {"provider": "", "model": ""} if own else {"provider": provider, "model": model}
         self.choose(self.chosen.model_copy(update=picked))
         if self._settings is not None:

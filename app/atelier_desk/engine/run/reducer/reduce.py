@@ -464,10 +464,8 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         raised[kind] = raised.get(kind, 0) + amount
     recent = () if state.pause is PauseReason.LOOP else state.recent
     mode = body.mode or state.mode
-    answers = {"provider": body.provider, "model": body.model} if body.model else {}
     return evolve(
         state,
-        agent=state.agent.model_copy(update=answers),
         # They were not begun by the run's new driver.
         calls=tuple(replace(call, cut_off=True) if call.status == "started" else call for call in state.calls),
         raised=tuple(sorted(raised.items())),
