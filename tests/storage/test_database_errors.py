@@ -113,8 +113,11 @@ def test_each_kind_of_missing_object_has_its_own_sentence() -> None:
     for what, sentence in database_errors.NOT_THERE_OF.items():
         # No noun remains to be inserted into a sentence of another language.
         assert database_errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence
-        called = {"approval": "approval request"}.get(what, what)
-        assert str(database_errors.not_there(what, "x1")) == f"There is no {called} x1."
+        called = {
+            "approval": "approval request x1",
+            "stored prompt": "record x1 of instructions and tools sent to a model",
+        }
+        assert str(database_errors.not_there(what, "x1")) == f"There is no {called.get(what, f'{what} x1')}."
     assert str(database_errors.not_there("model", "local/x")) == "There is no model local/x."
 
 

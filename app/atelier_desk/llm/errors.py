@@ -25,7 +25,7 @@ DETAIL_LENGTH = 400
 """Maximum characters shown of a server's own message."""
 
 TEMPLATES: dict[str, str] = {
-    "auth": N_("{provider} refused the API key, or needs one ({detail}). Check the key."),
+    "auth": N_("{provider} refused the API key, or needs one ({detail}). Check or enter the key."),
     "auth_expired": N_(
         "{provider} says that the API key has expired ({detail}). Create a new one there and enter it in the "
         "provider's settings."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _WIDE = 640
-"""Below this width in pixels, the header shows only the tokens; the tool tip has the rest."""
+"""Below this width in pixels, the header shows only the cost, or the tokens; the tool tip has the rest."""
 _TITLE = 160
 """Pixels at 100 % of a long title for which the usage is hidden, and then the agent's name becomes an icon."""
 _LEAST_TITLE = 110

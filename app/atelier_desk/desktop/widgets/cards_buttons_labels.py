@@ -234,13 +234,14 @@ class _OnScreen(QObject):
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._size = window, window.size()
         bind(self.move, on="look")
 
     def move(self) -> None:
         window = self._window
-        if window.windowHandle() is not None:
+        if window.windowHandle() is not None and window.size() != self._size:
             window.move(fitted(window.frameGeometry(), window.screen().availableGeometry()).topLeft())
+        self._size = window.size()
 
 
 def fit_window(window: QWidget, size: QSize) -> None:
