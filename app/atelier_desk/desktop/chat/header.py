@@ -141,6 +141,7 @@ class ChatHeader(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._added: list[QWidget] = []
+        self._named = False
         self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.state = control(
@@ -189,7 +190,9 @@ class ChatHeader(QWidget):
         stops = sorted(tab_stops(self), key=lambda each: each.mapTo(self, QPoint()).x())
         chain(stops[0], stops[1:])
 
-    def set_title(self, text: str) -> None:
+    def set_title(self, text: str, *, named: bool = True) -> None:
+        """``named``: False for a workflow that has no name yet, which the names of agent and model outrank."""
+        self._named = named
         self.title.setText(text)
         self._fit()
 
@@ -211,7 +214,9 @@ class ChatHeader(QWidget):
         full = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
         self._fold(full)
         room = self.width() - self._reserved_width()
-        wanted = min(theme().px(_TITLE), full)
+        wanted, kept = (
+            min(theme().px(each), full) if self._named else theme().px(24) for each in (_TITLE, _LEAST_TITLE)
+        )
         remaining = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
             self.meter.setVisible(remaining - self._names_width() >= wanted)
@@ -219,7 +224,7 @@ class ChatHeader(QWidget):
             room = remaining
         self.agents.set_short(room - self._names_width() < wanted)
         names, least = self.answering.sizeHint().width(), self.answering.minimumSizeHint().width()
-        names = max(least, min(names, room - min(theme().px(_LEAST_TITLE), full)))
+        names = max(least, min(names, room - kept))
         self.answering.setMinimumWidth(names)
         self.title.setMinimumWidth(max(theme().px(24), min(full, room - names)))
         self.title.setMaximumWidth(max(full, self.title.minimumWidth()))

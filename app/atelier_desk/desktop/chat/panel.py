@@ -229,7 +229,7 @@ class ChatPanel(QWidget):
         self.folders.set_workflow(None)
         self.queue.set_workflow("")
         self.view.set_entries([])
-        self.header.set_title(_("New workflow"))
+        self.header.set_title(_("New workflow"), named=False)
         self.header.show_usage(None)
         self.pinned.clear()
         self._show_run()
@@ -454,4 +454,4 @@ class ChatPanel(QWidget):
     def _show_choices(self) -> None:
         self.choices.show()
         if not self.workflow_id:
-            self.header.set_title(_("New workflow"))
+            self.header.set_title(_("New workflow"), named=False)
