@@ -6,6 +6,7 @@ import pytest
 
 from atelier_desk.desktop.chat.markdown.plain_text import plain_text
 from atelier_desk.markdown.parser import Block, MarkdownStream, parse
+from atelier_desk.markdown.syntax_extensions import parser
 
 
 def inline(text: str) -> list[tuple[str, str]]:
@@ -152,3 +153,14 @@ def test_a_streamed_fence_is_not_closed_early() -> None:
 )
 def test_footnotes_and_alerts_as_words(text: str, words: str) -> None:
     assert plain_text(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["".join(f"{'  ' * level}- item {level}\n" for level in range(40)), "> " * 80 + "item 39"],
+    ids=["lists", "quotes"],
+)
+def test_deeply_nested_text_is_not_lost(text: str) -> None:
+    """The preset of CommonMark drops what is below 20 levels without a word."""
+    tokens = parser().parse(text)
+    assert "item 39" in " ".join(token.content for token in tokens)

@@ -47,7 +47,7 @@ def parser() -> MarkdownIt:
     """
     made = MarkdownIt()
     made.inline = _Inline()
-    made.configure("commonmark", {"html": False, "linkify": True}).enable(["table", "strikethrough"])
+    made.configure("commonmark", {"html": False, "linkify": True, "maxNesting": 100}).enable(["table", "strikethrough"])
     made.linkify = _Addresses()
     made.inline.ruler.enable("linkify")
     made.inline.ruler.before("link", "footnote", _footnote_mark)
