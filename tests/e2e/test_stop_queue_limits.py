@@ -61,6 +61,22 @@ def test_a_message_sent_meanwhile_is_queued(open_app: OpenApp) -> None:
     assert statuses(app) == [RunStatus.COMPLETED]
 
 
+def test_a_queued_message_sent_after_a_stop_is_no_longer_queued(open_app: OpenApp) -> None:
+    gate = asyncio.Event()
+    app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
+    app.send("First")
+    app.until_reply("The first")
+    app.send("Second")
+    app.until(lambda: len(app.find_all("queued-message")) == 1, "the second waits above the composer")
+    app.click("stop-button")
+    app.wait_done()
+    app.engine(lambda a: gate.set())
+    app.click("queue-send")
+    app.until_reply("The second answer.")
+    app.until(lambda: not app.find_all("queued-message"), "it is not shown as queued")
+    app.wait_done()
+
+
 def test_a_limit_stops_the_run_until_it_is_raised(open_app: OpenApp) -> None:
     steps = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
     app = open_app(steps)

@@ -198,11 +198,20 @@ def undo_text(changes: Iterable[Change]) -> str:
     )
 
 
-def changed_text(paths: Sequence[str]) -> str:
-    """``Changed files: a.py, b.py and 3 others``, or ``Changed file: a.py``."""
+def changed_text(changes: Iterable[Change]) -> str:
+    """``Changed files: a.py, b.py and 3 others``, or ``Changed file: a.py``; ``Deleted …`` if no other was changed."""
+    changes = tuple(changes)
+    paths = list(dict.fromkeys(map(path_text, changes)))
+    deleted = all(change.action == "deleted" for change in changes)
     names, others = ", ".join(paths[:NAMED]), len(paths) - NAMED
+    if others > 0 and deleted:
+        return ngettext(
+            "Deleted files: {names} and {n} other", "Deleted files: {names} and {n} others", others, names=names
+        )
     if others > 0:
         return ngettext(
             "Changed files: {names} and {n} other", "Changed files: {names} and {n} others", others, names=names
         )
+    if deleted:
+        return ngettext("Deleted file: {names}", "Deleted files: {names}", len(paths), names=names)
     return ngettext("Changed file: {names}", "Changed files: {names}", len(paths), names=names)

@@ -276,6 +276,25 @@ async def test_a_chip_is_reached_and_removed_by_keyboard(qtbot: QtBot, engine: A
     await room.bridge.jobs.settled()
 
 
+async def test_the_keyboard_is_in_the_field_after_an_attachment_was_removed_by_mouse(
+    qtbot: QtBot, engine: Atelier, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("a", "utf-8")
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    composer = room.panel.composer
+    room.drop(tmp_path / "a.txt", tmp_path / "gone.txt")
+    await room.until(lambda: any(item.problem for item in composer.attachments.items) and composer.attachments.ready)
+    room.panel.activateWindow()
+    refused = next(chip for chip in composer.attachments.chips if chip.item.problem)
+    composer.field.setFocus()
+    await room.until(composer.field.hasFocus)
+    QTest.mouseClick(refused.remove, Qt.MouseButton.LeftButton)
+    await room.attached("a.txt")
+    assert composer.field.hasFocus(), "Enter sends, and does not enlarge the other one"
+
+
 async def test_pictures_and_long_texts_of_the_clipboard_are_attached(qtbot: QtBot, engine: Atelier) -> None:
     workflow = await engine.workflows.create()
     room = Room(qtbot, engine)

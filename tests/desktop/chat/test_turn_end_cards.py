@@ -103,6 +103,17 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     assert shown == [("2", "1")]
 
 
+async def test_the_card_of_a_turn_that_only_deleted_says_deleted(panel: Panel) -> None:
+    (card,) = panel.cards()
+    gone = change("1", "a.py", action="deleted")
+    card.show_changes([gone])
+    assert card.title.text() == "Deleted file: a.py"
+    card.show_changes([change(str(n), f"{n}.py", action="deleted") for n in range(7)])
+    assert card.title.text() == "Deleted files: 6.py, 5.py, 4.py, 3.py, 2.py and 2 others"
+    card.show_changes([gone, change("2", "b.py")])
+    assert card.title.text() == "Changed files: b.py, a.py"
+
+
 async def test_undo_does_not_come_under_the_pointer_when_a_pane_moves_the_card_to_the_left(panel: Panel) -> None:
     panel.chat.resize(1500, 900)
     await settle()

@@ -86,6 +86,18 @@ async def test_after_a_stop_they_stay_queued_and_can_be_sent(open_atelier: Opene
         assert asked(model, 1)[-1] == "a", "the one that still waited is not known yet"
 
 
+async def test_the_last_message_sent_after_a_stop_is_reported_as_no_longer_queued(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["never", "to a"], gate=gate)) as atelier:
+        busy = await Busy(atelier, gate, "a").begin()
+        await atelier.runs.cancel(busy.run_id)
+        gate.set()
+        await busy.answer(await atelier.runs.send_queued(busy.workflow_id))
+        assert (await busy.shown())[-2:] == ["a", "to a"]
+        told = [event for event in busy.seen.events if event.chunk_type is ChunkType.QUEUE]
+        assert [[each["content"] for each in event.data["messages"]] for event in told] == [["a"], []]
+
+
 async def test_after_a_stop_another_message_goes_first(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["never", "to this", "to a"], gate=gate)

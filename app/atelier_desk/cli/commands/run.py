@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common.workflow_names import name_from
-from atelier_desk.presentation.file_change_text import changed_text, path_text
+from atelier_desk.presentation.file_change_text import changed_text
 from atelier_desk.support.i18n import N_, _, ngettext
 
 
@@ -70,7 +70,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if not out.json and not arguments.quiet:
         changed = (await atelier.files.by_turn(workflow.id)).get(run_id, [])
         if changed:
-            out.note(changed_text(list(dict.fromkeys(path_text(change) for change in reversed(changed)))))
+            out.note(changed_text(reversed(changed)))
         waiting = len([each for each in await atelier.memories.of_turns([run_id]) if each.proposed])
         if waiting:
             out.note(

@@ -11,7 +11,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import RunStarted, UserMessage
+from atelier_desk.domain.events.run import QueueChanged, RunStarted, UserMessage
 from atelier_desk.domain.model_messages import ImagePart, TextFile
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -279,7 +279,8 @@ class RunManager:
         """Begin a turn with ``message``; ``then`` is sent after the answer, before already queued messages."""
         run_id = new_id()
         settings = await self._settings_of_now()
-        after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
+        queued = await self.waiting.of(row)
+        after = [each for each in queued if each.message_id != message.message_id]
         approvals = for_run(
             settings.approvals,
             who.agent.approval,
@@ -316,9 +317,12 @@ class RunManager:
             # On any branch: reports, files and commands belong to the workflow.
             tainted=taint_sources.merged(before.tainted, row.tainted, await self.env.journal.tainted(row.id), marked),
         )
+        # Views still show the queue of the ended turn. Nothing else reports that it is empty now.
+        emptied = [QueueChanged(order=())] if queued and not waiting else []
+        bodies = (started, message, *emptied, *waiting)
         with self.live.expect(run_id):
             try:
-                await self.env.journal.append(handle, started, message, *waiting, rename=_rename(row, message.content))
+                await self.env.journal.append(handle, *bodies, rename=_rename(row, message.content))
             finally:
                 # Even if the sender no longer waits: it is in the journal.
                 if handle.state is not None:

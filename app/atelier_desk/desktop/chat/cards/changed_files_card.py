@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
-from atelier_desk.presentation.file_change_text import changed_text, path_text
+from atelier_desk.presentation.file_change_text import changed_text
 from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class FilesCard(HeadedCard):
 
     def _show(self) -> None:
         alive = [change for change in self._changes if change.undoable]
-        files = list(dict.fromkeys(path_text(change) for change in reversed(self._changes)))
+        files = changed_text(reversed(self._changes))
         undone = len(self._changes) - len(alive)
         text = ngettext("{n} change undone", "{n} changes undone", undone) if undone else ""
-        self.show_head("folder", "accent" if alive else "muted", changed_text(files), text)
-        self.setAccessibleName(". ".join(filter(None, (changed_text(files), text))))
+        self.show_head("folder", "accent" if alive else "muted", files, text)
+        self.setAccessibleName(". ".join(filter(None, (files, text))))
         self.undo.setVisible(bool(alive) and self._host.bridge is not None)
 
     def _show_all(self) -> None:

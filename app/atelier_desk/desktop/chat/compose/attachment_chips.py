@@ -238,7 +238,7 @@ class AttachmentRow(QWidget):
         changed: an attachment was added, read or removed.
         removed: the user removed this one.
         opened: enlarge this one.
-        left: the last one was removed by keyboard.
+        left: the last one was removed by keyboard, or one by mouse.
     """
 
     changed = Signal()
@@ -272,6 +272,7 @@ class AttachmentRow(QWidget):
     def add(self, item: Item) -> None:
         chip = Chip(item, self)
         chip.removed.connect(lambda: self._on_removed(chip))
+        chip.remove.clicked.connect(self.left)  # after ``removed``: the click gave the chip the focus
         chip.opened.connect(lambda: self.opened.emit(item) if item.what is not None else None)
         chip.step.connect(lambda by: self._step(chip, by))
         self._order(chip)

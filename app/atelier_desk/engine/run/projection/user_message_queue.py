@@ -25,7 +25,8 @@ def waits(state: RunState, message_id: str) -> bool:
 def follow(at: ProjectionInput, out: Projection) -> None:
     """Apply an event to the queued messages: added, changed, withdrawn, or sent."""
     before = at.before.queued if at.before is not None else ()
-    if before == at.after.queued or at.after.parent_run_id is not None:
+    changed = before != at.after.queued or isinstance(at.event.body, QueueChanged)
+    if not changed or at.after.parent_run_id is not None:
         return
     known = {each.message_id: each for each in before}
     left = {each.message_id for each in at.after.queued}
