@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit
 
 from atelier_desk.domain.question import QuestionStatus
+from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.echo_replies import echo
 from tests.e2e.harness import AppDriver, error_text, rendered
@@ -19,6 +20,29 @@ def begin(open_app: OpenApp, kind: str, **more: object) -> AppDriver:
     dialog = app.until_text("user-question-modal", "Which colour?")
     app.until(lambda: dialog.isAncestorOf(app.window.focusWidget()), "the dialog has the keyboard")
     return app
+
+
+def until_in_front(app: AppDriver) -> None:
+    """Wait until nothing covers the button that sends the answer."""
+    submit = app.find("question-submit")
+    middle = submit.rect().center()
+    app.until(lambda: QApplication.widgetAt(submit.mapToGlobal(middle)) is submit, "nothing covers Answer")
+
+
+def test_in_a_narrow_window_an_answer_from_the_inbox_is_given_in_front(open_app: OpenApp) -> None:
+    app = begin(open_app, "text")
+    screens.resize(app, QSize(1024, 700))
+    app.click("question-later")
+    app.until_hidden("user-question-modal")
+    app.action("show-questions")
+    [question] = app.engine(lambda a: a.questions.pending())
+    app.click(f"inbox-open-{question.id}")
+    until_in_front(app)
+    app.until(lambda: app.find("user-question-modal").isAncestorOf(app.window.focusWidget()), "it has the keyboard")
+    app.action("show-questions")
+    app.until(lambda: app.window.rail.drawer.open, "the drawer covers it")
+    app.action("go-to-waiting")
+    until_in_front(app)
 
 
 def test_checkbox_needs_an_option(open_app: OpenApp) -> None:

@@ -43,6 +43,21 @@ def test_stop_preserves_the_partial_reply(open_app: OpenApp) -> None:
     app.wait_done()
 
 
+def test_a_run_that_waits_for_its_next_step_says_so_and_is_stopped(open_app: OpenApp) -> None:
+    app = open_app([[calculate("c1", "6*7")], "It is 42."])
+    app.action("step-mode")
+    app.send("Multiply")
+    app.find("step-next")
+    app.until_text("connection-state", "Waiting for you")
+    assert app.window.actions_["stop-run"].isEnabled(), "the palette offers it"
+    app.click("stop-button")
+    app.until_hidden("step-bar")
+    app.until_hidden("stop-button")
+    app.until_text("connection-state", "Ready")
+    assert statuses(app) == [RunStatus.CANCELLED]
+    assert not app.window.actions_["stop-run"].isEnabled()
+
+
 def test_a_message_sent_meanwhile_is_queued(open_app: OpenApp) -> None:
     gate = asyncio.Event()
     app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))

@@ -149,6 +149,7 @@ class MainWindow(WindowActions):
         after_first_paint.warm_up()
         self.presenter = after_first_paint.QuestionPresenter(self.bridge, self)
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
+        self.presenter.opened.connect(self.rail.drawer.shut)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.workflow import RunMode
+from atelier_desk.domain.workflow import RunMode, WorkflowStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.step_mode import WaitingStep
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -27,6 +28,31 @@ async def test_the_next_step_is_named_even_after_a_restart(tmp_path: Path) -> No
         assert await engine.stepping.waiting(made.id) == (
             WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",), ("Calculator",)),
         )
+
+
+async def test_a_workflow_whose_run_waits_for_a_step_waits_for_the_person(tmp_path: Path) -> None:
+    """Also once its approvals are decided."""
+    other = SUM.model_copy(update={"id": "c2"})
+    model = ScriptedModel([[SUM, other], "It is 42."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
+        made = await engine.workflows.create("First")
+
+        async def status() -> WorkflowStatus:
+            return (await engine.workflows.get(made.id)).status
+
+        run_id = await engine.runs.send(made.id, "hello", agent=agent(approval="manual"), mode=RunMode.STEPPING)
+        await engine.runs.wait(run_id)
+        assert await status() is WorkflowStatus.WAITING
+        await engine.runs.steering.step(run_id)
+        await engine.runs.wait(run_id)
+        await engine.runs.steering.step(run_id)
+        await engine.runs.wait(run_id)
+        for each in await engine.repos.approvals.pending(made.id):
+            await engine.approvals.approve(each.id)
+            await engine.runs.wait(run_id)
+            assert await status() is WorkflowStatus.WAITING
+        assert len(await engine.stepping.waiting(made.id)) == 1
 
 
 async def test_nothing_is_pending_in_an_idle_or_another_workflow(tmp_path: Path) -> None:

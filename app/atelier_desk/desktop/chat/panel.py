@@ -417,6 +417,11 @@ class ChatPanel(QWidget):
                 transcript.remove(entry)
                 self._on_changes([("remove", entry)])
 
+    def set_stepping(self, stepping: bool) -> None:
+        """Set whether a run in view waits for its next step: it can be stopped like one at work."""
+        self.composer.set_stepping(stepping)
+        self.run_changed.emit(self.sending.running)
+
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)
         self.queue.strip.set_running(running)

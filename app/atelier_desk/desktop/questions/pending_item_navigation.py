@@ -42,6 +42,8 @@ class WaitingGuide(QObject):
         _other, _when, kind, key, workflow_id = found[(here + 1) % len(found)]
         self._last = key
         presenter = self._window.presenter
+        if kind in ("question", "approval"):
+            self._window.rail.drawer.shut()  # it would cover the item
         if kind == "question":
             if presenter.dialog is None or presenter.dialog.question.id != key:
                 presenter.open(key)

@@ -56,6 +56,7 @@ class QuestionPresenter(QObject):
     Signals:
         pending_changed: the number of all pending items, also when a question is opened or postponed.
         workflow_requested: the user wants to see a question of another workflow; its id.
+        opened: the user's question is about to be shown: nothing may cover it.
         notice: a sentence to be shown as a toast (timeout, loading failed).
         inbox_requested: the user wants to see all pending items.
         provider_requested: open the settings of this provider, empty for the list.
@@ -63,6 +64,7 @@ class QuestionPresenter(QObject):
 
     pending_changed = Signal(int)
     workflow_requested = Signal(str)
+    opened = Signal()
     notice = Signal(object)
     inbox_requested = Signal()
     provider_requested = Signal(str)
@@ -316,6 +318,8 @@ class QuestionPresenter(QObject):
         """Open the dialog of a question; if the user requested it, focus it."""
         if self._scrim is None:
             return
+        if chosen:
+            self.opened.emit()
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
         dialog.submitted.connect(partial(self.answer, question.id))
         dialog.skipped.connect(partial(self.skip, question.id))

@@ -87,6 +87,7 @@ class Composer(QFrame):
         self._pictures = pictures
         self._running = False
         self._waiting = False
+        self._stepping = False
         self._agent = ""
         self._enabled = True
         self._captions = True
@@ -127,14 +128,22 @@ class Composer(QFrame):
     def set_running(self, running: bool) -> None:
         """Set whether the agent runs: then Stop is shown, and a message is queued instead of starting a turn."""
         self._running = running
-        self.stop.setVisible(running or self._waiting)
+        self._show_stop()
         self.strategies.setVisible(running)
         self._refresh()
 
     def set_waiting(self, waiting: bool) -> None:
         """Set whether sending waits for the prompt or command that a message calls; shows Stop."""
         self._waiting = waiting
-        self.stop.setVisible(self._running or waiting)
+        self._show_stop()
+
+    def set_stepping(self, stepping: bool) -> None:
+        """Set whether a run waits for its next step; shows Stop."""
+        self._stepping = stepping
+        self._show_stop()
+
+    def _show_stop(self) -> None:
+        self.stop.setVisible(self._running or self._waiting or self._stepping)
 
     def set_enabled(self, enabled: bool) -> None:
         """Set whether messages can be sent: an agent and the engine are available."""

@@ -482,11 +482,10 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
         _interrupted(at, body, out)
         return
     out.payloads.append(_status(RunStatus.PAUSED))
-    if at.after.parent_run_id is not None:
-        if body.reason is not PauseReason.USER:
-            # Others may continue working, but somebody has to look.
-            out.workflow.update(status=WorkflowStatus.WAITING)
-    else:
+    if body.reason is PauseReason.STEP or (at.after.parent_run_id and body.reason is not PauseReason.USER):
+        # Others may continue working, but somebody has to look.
+        out.workflow.update(status=WorkflowStatus.WAITING)
+    elif at.after.parent_run_id is None:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
             out.payloads.append(payloads.WorkflowComplete(status="limited"))
