@@ -87,7 +87,8 @@ async def test_the_export_format_follows_the_file_extension(
     column: Column, tmp_path: Path, name: str, kind: str, begins: bytes
 ) -> None:
     await column.sidebar.workflow_actions.export_to("a", tmp_path / name, "A title")
-    assert column.engine.calls("workflows.export") == [(("a", kind), {})]
+    asked = {} if kind == "json" else {"details": name == "x.md"}
+    assert column.engine.calls("workflows.export") == [(("a", kind), asked)]
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 

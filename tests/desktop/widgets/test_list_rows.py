@@ -240,12 +240,44 @@ def test_a_narrow_excerpt_shown_from_its_beginning_has_no_ellipsis_there(
         draw(painter, line, text, shape, marked, form, role)
 
     monkeypatch.setattr(row_paint, "_draw_formed", drawing)
-    for excerpt, beginning in (("Remember the harbour in spring", "Remember"), ("x" * 30 + " harbour", "…x")):
+    for excerpt, beginning in (("Near the harbour in spring", "Near"), ("x" * 30 + " harbour", "…x")):
         view = listed(ListRow("Title", lines=(excerpt,), needle="harbour"))
         view.resize(150, view.height())
         painted.clear()
         picture(view, 0)
         assert painted[0].startswith(beginning)
+
+
+@pytest.mark.parametrize("width", [130, 200, 270])
+@pytest.mark.parametrize(
+    "excerpt",
+    [
+        "…et assure-toi de la formule des lettres de la semaine passée, avec la date",
+        "Souviens-toi de la formule des lettres",
+        "…" + "x" * 60 + " lettres de la semaine",
+    ],
+)
+def test_the_found_word_of_an_excerpt_is_visible_and_bold_at_150_percent(
+    listed: Make, monkeypatch: pytest.MonkeyPatch, excerpt: str, width: int
+) -> None:
+    painted: list[tuple[str, list[str]]] = []
+
+    def drawing(
+        painter: QPainter,
+        line: QRect,
+        text: str,
+        shape: Face,
+        marked: Sequence[tuple[int, int]],
+        form: QTextCharFormat,
+        role: str,
+    ) -> None:
+        painted.append((text, [text[start:end] for start, end in marked]))
+
+    monkeypatch.setattr(row_paint, "_draw_formed", drawing)
+    theme().set_scale(150)
+    picture(listed(ListRow("Title", lines=(excerpt,), needle="lettre"), width=width), 0)
+    [(text, bold)] = painted
+    assert bold == ["lettres"], text
 
 
 def test_a_title_that_does_not_fit_is_elided_at_its_end_and_a_name_in_its_middle(

@@ -78,9 +78,12 @@ HERMES = (
 )
 
 
-async def test_an_unknown_model_gets_native_tools_and_its_calls_are_remembered(tmp_path: Path) -> None:
+async def test_an_unknown_model_gets_native_tools_and_its_calls_are_remembered_without_adjusting_it(
+    tmp_path: Path,
+) -> None:
     async with world("openai", tmp_path) as (server, atelier):
-        assert (await atelier.models.info("server", "test-model")).supports_tools is None
+        before = await atelier.models.info("server", "test-model")
+        assert before.supports_tools is None
         server.script(
             Reply(calls=(Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}),)), Reply(text="It is 84.")
         )
@@ -88,7 +91,9 @@ async def test_an_unknown_model_gets_native_tools_and_its_calls_are_remembered(t
         assert of(events, ChunkType.TOOL_END)[0]["result"]["result"] == 84
         assert all(request.json.get("tools") for request in server.requests if is_chat(request))
         known = await atelier.models.info("server", "test-model")
-        assert (known.supports_tools, known.source) == (True, "learned")
+        assert known == before.model_copy(update={"supports_tools": True})
+        listed = {info.name: info.source for info in await atelier.providers.models("server")}
+        assert listed["test-model"] != "learned"
 
 
 async def without_tools(tmp_path: Path) -> int:

@@ -108,7 +108,10 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
     format = arguments.format or Path(arguments.output).suffix.lower().lstrip(".") or "json"
     if format == "docx" and not arguments.output:
         raise UsageError(N_("A Word document cannot be shown in the terminal: specify a file with --output."))
-    text = await atelier.workflows.export(arguments.id, "json" if format == "json" else "md")
+    if format == "json":
+        text = await atelier.workflows.export(arguments.id)
+    else:
+        text = await atelier.workflows.export(arguments.id, "md", details=format == "md")
     data = text.encode("utf-8", "surrogatepass")
     if format == "json":
         for name in await atelier.workflows.exporting.changed_reports(arguments.id):

@@ -63,8 +63,13 @@ async def write(path: Path, title: str, text: str) -> None:
     await asyncio.to_thread(_write, path, title, text)
 
 
+def format_of(path: Path) -> str:
+    """The format of a file's extension; ``md`` if it is none of ``KINDS``."""
+    return {".docx": "docx", ".pdf": "pdf", ".html": "html", ".htm": "html"}.get(path.suffix.lower(), "md")
+
+
 def _write(path: Path, title: str, text: str) -> None:
-    kind = {".docx": "docx", ".pdf": "pdf", ".html": "html", ".htm": "html"}.get(path.suffix.lower(), "md")
+    kind = format_of(path)
     try:
         if kind == "pdf":
             path.write_bytes(pdf(title, text))

@@ -288,6 +288,4 @@ def _learned(info: ModelInfo) -> str:
         return ""
     if info.supports_tools is False:
         return _("The server refused tool definitions, so tool calls are sent as text.")
-    if info.supports_tools:
-        return _("The model has called tools before, so tool calls use the native format.")
     return _("The server refused longer requests and reported this limit.")

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
-from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, write
+from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, format_of, write
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_save, write_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
@@ -315,7 +315,8 @@ class WorkflowActions(QObject):
             await write_text(path, await self._bridge.engine.workflows.export(workflow_id, "json"))
             warnings = await self._warnings(workflow_id)
         else:
-            await write(path, title, await self._bridge.engine.workflows.export(workflow_id, "md"))
+            details = format_of(path) == "md"
+            await write(path, title, await self._bridge.engine.workflows.export(workflow_id, "md", details=details))
         announce_saved(self._toasts, path, *warnings)
 
     def print_(self, workflow_id: str) -> None:
@@ -324,7 +325,7 @@ class WorkflowActions(QObject):
 
     async def _print(self, workflow_id: str) -> None:
         workflows = self._bridge.engine.workflows
-        text = await workflows.export(workflow_id, "md")
+        text = await workflows.export(workflow_id, "md", details=False)
         ask_print(self._widget.window(), (await workflows.get(workflow_id)).name, text)
 
     async def export_all(self, workflows: list[Workflow], folder: Path) -> None:

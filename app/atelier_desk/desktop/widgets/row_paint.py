@@ -17,7 +17,7 @@ from atelier_desk.support.visible_and_shortened_text import visible
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 BEFORE = 24
-"""Characters kept before the first match when a text is too long for its line."""
+"""Most characters kept before the first match when a text is too long for its line; they take at most a third of it."""
 
 
 class Face(NamedTuple):
@@ -50,7 +50,7 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     metrics = shape.metrics
     found = word_places(text, needle)
     if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
-        start = max(0, found[0][0] - BEFORE)
+        start = _start(text, found[0], line.width(), metrics)
         text = ("…" if start else "") + text[start:]
         found = word_places(text, needle)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
@@ -61,6 +61,19 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     _draw_formed(
         painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text"
     )
+
+
+def _start(text: str, found: tuple[int, int], width: int, metrics: QFontMetrics) -> int:
+    """Where an excerpt starts so that the found word fits too: at a word, if there is a whole one before."""
+    at, end = found
+    if at <= BEFORE and metrics.horizontalAdvance(f"{text[:end]}…") <= width:
+        return 0
+    room = min(width // 3, width - metrics.horizontalAdvance(f"…{text[at:end]}…"))
+    before = text[max(0, at - BEFORE) : at]
+    while before and metrics.horizontalAdvance(before) > room:
+        before = before[1:]
+    start = at - len(before)
+    return start if text[max(0, start - 1) : start] in ("", " ") else start + before.find(" ", 0, -1) + 1
 
 
 def draw_bold(

@@ -51,12 +51,14 @@ PRICE_MOST = 1000.0
 def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
     """Combine a server's model information with the stored row.
 
-    A ``learned`` row overrides single fields, any other row replaces it.
+    A ``learned`` row overrides single fields, any other row replaces it. That calls of tools worked adjusts nothing,
+    so the source stays.
     """
     if stored is None or stored.source != "learned":
         return stored or info
     facts = {name: value for name in EDITABLE if (value := getattr(stored, name)) not in (None, "")}
-    return info.model_copy(update={**facts, "source": "learned"})
+    source = info.source if facts == {"supports_tools": True} else "learned"
+    return info.model_copy(update={**facts, "source": source})
 
 
 def free_here(config: ProviderConfig, info: ModelInfo) -> ModelInfo:

@@ -427,8 +427,11 @@ class WorkflowService(Service):
         wanted = text.strip()
         return await self._context.repos.history.search(wanted, limit) if wanted else []
 
-    async def export(self, workflow_id: str, format: str = "json") -> str:
-        """Return the workflow as importable JSON with tool files, or as Markdown (the displayed branch)."""
+    async def export(self, workflow_id: str, format: str = "json", *, details: bool = True) -> str:
+        """Return the workflow as importable JSON with tool files, or as Markdown (the displayed branch).
+
+        Without ``details`` the Markdown has one line of words for each tool call, for documents and on paper.
+        """
         from atelier_desk.engine.services.workflow.workflow_file import to_markdown
 
         if format == "json":
@@ -437,7 +440,7 @@ class WorkflowService(Service):
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
         entries = await self._full_transcript(workflow)
-        return to_markdown(workflow, entries, await self._tasks(workflow_id))
+        return to_markdown(workflow, entries, await self._tasks(workflow_id), details=details)
 
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
         """Return the names of tool files that a JSON export omits: missing, damaged, or over the import limit."""

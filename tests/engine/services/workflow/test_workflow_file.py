@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.importing import parse
@@ -113,3 +114,40 @@ def test_times_are_local_and_in_the_form_of_the_language(monkeypatch: pytest.Mon
         set_language("en")
         monkeypatch.undo()
         time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("status", "presentation", "line"),
+    [
+        (
+            "ok",
+            Presentation(summary=CallText(text="Calculate {expression}", params={"expression": "12 × 7"})),
+            "Calculer 12 × 7",
+        ),
+        ("ok", Presentation(title="Tasks"), "Tâches"),
+        ("error", Presentation(title="Tasks"), "Tâches\u00a0: échec"),
+    ],
+)
+def test_a_document_has_a_line_of_words_for_a_call_and_markdown_its_details(
+    status: str, presentation: Presentation, line: str
+) -> None:
+    call = ToolExecution(
+        id="r:1",
+        workflow_id="w",
+        run_id="r",
+        call_id="1",
+        tool="TodoTool",
+        status=status,
+        arguments={"operation": "create"},
+        result={"success": True},
+        presentation=presentation,
+    )
+    entries = [TranscriptEntry(entry(MessageRole.ASSISTANT, {}, content="Fait.").message, calls=(call, call))]
+    set_language("fr")
+    try:
+        document, markdown = (to_markdown(Workflow(name="W"), entries, [], details=each) for each in (False, True))
+    finally:
+        set_language("en")
+    assert f"Fait.\n\n- {line}\n- {line}\n" in document
+    assert [word for word in ("TodoTool", "success", "operation", "`", "{") if word in document] == []
+    assert [word for word in ("`TodoTool`", '"success": true', '"operation"') if word not in markdown] == []

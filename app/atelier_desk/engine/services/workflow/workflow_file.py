@@ -75,16 +75,16 @@ CALL_STATES = {
 """Texts for the status of unsuccessful calls."""
 
 
-def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task]) -> str:
+def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task], *, details: bool = True) -> str:
     """Return the displayed branch as a document.
 
-    Turns, tool calls with arguments and results, questions with answers, tasks.
+    Turns, tool calls (with ``details`` their names, arguments and results), questions with answers, tasks.
     """
     lines = [f"# {_plain(workflow.name)}", ""]
     called: dict[str, list[ResultPart]] = {}
     for entry in entries:
         parts = called.setdefault(entry.message.run_id, [])
-        lines += _each(_turn, [entry])
+        lines += _each(partial(_turn, details), [entry])
         if entry.calls:
             parts += (part for call in entry.calls for part in call.parts)
         elif entry.message.role is MessageRole.ASSISTANT:
@@ -99,7 +99,7 @@ def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[
     return "\n".join(lines)
 
 
-def _turn(entry: TranscriptEntry) -> list[str]:
+def _turn(details: bool, entry: TranscriptEntry) -> list[str]:
     message = entry.message
     if message.role is MessageRole.NOTICE:
         lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
@@ -119,7 +119,9 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     if title:
         said = _("{title}. {text}", title=title, text=text)
         lines += [f"> {said}", ""]
-    lines += _each(_call, entry.calls)
+    lines += _each(_call if details else _call_line, entry.calls)
+    if lines[-1]:
+        lines.append("")
     lines += _each(_question, entry.questions)
     return lines
 
@@ -161,15 +163,27 @@ def _notice(message: Message) -> str:
 
 def _call(call: ToolExecution) -> list[str]:
     result = call.error or json.dumps(call.result, ensure_ascii=False, indent=1)
-    done = call.status == "ok"
-    said = call.presentation.words(over=done)
-    words = said.localized(_) if said.parts(_)[0] else _(call.presentation.title) or call.tool
     return [
-        f"- {_plain(words)} (`{call.tool}`)" + ("" if done else ": " + _(CALL_STATES.get(call.status, call.status))),
+        "- " + _with_outcome(call, f"{_words(call)} (`{call.tool}`)"),
         "",
         *_fenced(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
         *_fenced(result),
     ]
+
+
+def _call_line(call: ToolExecution) -> list[str]:
+    return ["- " + _with_outcome(call, _words(call))]
+
+
+def _words(call: ToolExecution) -> str:
+    said = call.presentation.words(over=call.status == "ok")
+    return _plain(said.localized(_) if said.parts(_)[0] else _(call.presentation.title) or call.tool)
+
+
+def _with_outcome(call: ToolExecution, words: str) -> str:
+    if call.status == "ok":
+        return words
+    return _("{name}: {text}", name=words, text=_(CALL_STATES.get(call.status, call.status)))
 
 
 def _fenced(text: str) -> list[str]:
