@@ -150,6 +150,7 @@ class MainWindow(WindowActions):
         self.presenter = after_first_paint.QuestionPresenter(self.bridge, self)
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
+        self.presenter.presented.connect(self.toasts.watch)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.provider_requested.connect(self._open_providers)
@@ -215,12 +216,19 @@ class MainWindow(WindowActions):
     def _make_chat(self) -> None:
         self.chat = after_first_paint.ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
-        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
+        self.toasts.stand_over(self.pages, self._clear_of_toasts, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         after_first_paint.FolderDrop(
             self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat
         )
         self._connect_chat()
+
+    def _clear_of_toasts(self) -> int:
+        """Pixels at the lower edge of the pages that no toast may cover: an open question, else the composer."""
+        dialog = self.presenter.dialog if self.presenter is not None else None
+        if dialog is None or not dialog.isVisible():
+            return self.chat.clear_of()
+        return self.pages.height() - dialog.mapTo(self.pages, QPoint()).y()
 
     def _handle_dropped(self, files: list[str]) -> None:
         """Import dropped workflows and exported chats; attach other files to the message."""

@@ -59,6 +59,7 @@ class QuestionPresenter(QObject):
         notice: a sentence to be shown as a toast (timeout, loading failed).
         inbox_requested: the user wants to see all pending items.
         provider_requested: open the settings of this provider, empty for the list.
+        presented: the dialog of a question is about to open.
     """
 
     pending_changed = Signal(int)
@@ -66,6 +67,7 @@ class QuestionPresenter(QObject):
     notice = Signal(object)
     inbox_requested = Signal()
     provider_requested = Signal(str)
+    presented = Signal(object)
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -323,6 +325,7 @@ class QuestionPresenter(QObject):
         self.dialog = dialog
         self.pending_changed.emit(self._waiting())
         dialog.set_remaining(self._remaining(question))
+        self.presented.emit(dialog)
         self._scrim.hold(dialog)
         if chosen:
             self._scrim.give_keyboard()
