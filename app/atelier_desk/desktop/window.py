@@ -120,6 +120,7 @@ class MainWindow(WindowActions):
         self.chat.host.files_requested.connect(self._show_changes)
         self.chat.host.report_requested.connect(self._show_report)
         self.chat.host.provider_requested.connect(self._open_providers)
+        self.chat.host.price_requested.connect(self._open_prices)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
@@ -153,7 +154,7 @@ class MainWindow(WindowActions):
         self.presenter.presented.connect(self.toasts.watch)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
-        self.presenter.provider_requested.connect(self._open_providers)
+        self.presenter.price_requested.connect(self._open_prices)
         self.rail.fill(self.presenter)
         self.conductor = after_first_paint.RunViewController(self)
         self.chat.return_focus(self)
@@ -418,6 +419,17 @@ class MainWindow(WindowActions):
         settings.show_page("providers")
         if provider:
             settings.page("providers").show_item(provider)
+
+    def _open_prices(self, run_id: str) -> None:
+        """Open the settings at the price of a run's model."""
+
+        async def open_() -> None:
+            provider, model = await self.bridge.engine.teams.model_of(run_id)
+            settings = self._open_settings()
+            settings.show_page("providers")
+            settings.page("providers").show_price(provider, model)
+
+        self.bridge.jobs.start(open_())
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:

@@ -58,7 +58,7 @@ class QuestionPresenter(QObject):
         workflow_requested: the user wants to see a question of another workflow; its id.
         notice: a sentence to be shown as a toast (timeout, loading failed).
         inbox_requested: the user wants to see all pending items.
-        provider_requested: open the settings of this provider, empty for the list.
+        price_requested: open the settings at the prices of the model of this run.
         presented: the dialog of a question is about to open.
     """
 
@@ -66,7 +66,7 @@ class QuestionPresenter(QObject):
     workflow_requested = Signal(str)
     notice = Signal(object)
     inbox_requested = Signal()
-    provider_requested = Signal(str)
+    price_requested = Signal(str)
     presented = Signal(object)
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
