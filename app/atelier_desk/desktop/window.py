@@ -120,6 +120,7 @@ class MainWindow(WindowActions):
         self.chat.host.files_requested.connect(self._show_changes)
         self.chat.host.report_requested.connect(self._show_report)
         self.chat.host.provider_requested.connect(self._open_providers)
+        self.chat.host.price_requested.connect(self._open_prices)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
@@ -151,9 +152,10 @@ class MainWindow(WindowActions):
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.opened.connect(self.rail.drawer.shut)
         self.presenter.notice.connect(self.toasts.show)
+        self.presenter.presented.connect(self.toasts.watch)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
-        self.presenter.provider_requested.connect(self._open_providers)
+        self.presenter.price_requested.connect(self._open_prices)
         self.rail.fill(self.presenter)
         self.conductor = after_first_paint.RunViewController(self)
         self.chat.return_focus(self)
@@ -216,12 +218,19 @@ class MainWindow(WindowActions):
     def _make_chat(self) -> None:
         self.chat = after_first_paint.ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
-        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
+        self.toasts.stand_over(self.pages, self._clear_of_toasts, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         after_first_paint.FolderDrop(
             self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat
         )
         self._connect_chat()
+
+    def _clear_of_toasts(self) -> int:
+        """Pixels at the lower edge of the pages that no toast may cover: an open question, else the composer."""
+        dialog = self.presenter.dialog if self.presenter is not None else None
+        if dialog is None or not dialog.isVisible():
+            return self.chat.clear_of()
+        return self.pages.height() - dialog.mapTo(self.pages, QPoint()).y()
 
     def _handle_dropped(self, files: list[str]) -> None:
         """Import dropped workflows and exported chats; attach other files to the message."""
@@ -411,6 +420,17 @@ class MainWindow(WindowActions):
         settings.show_page("providers")
         if provider:
             settings.page("providers").show_item(provider)
+
+    def _open_prices(self, run_id: str) -> None:
+        """Open the settings at the price of a run's model."""
+
+        async def open_() -> None:
+            provider, model = await self.bridge.engine.teams.model_of(run_id)
+            settings = self._open_settings()
+            settings.show_page("providers")
+            settings.page("providers").show_price(provider, model)
+
+        self.bridge.jobs.start(open_())
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:

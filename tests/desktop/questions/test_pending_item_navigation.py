@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -207,3 +207,24 @@ async def test_a_failed_decision_keeps_the_focus_on_the_card(harness: HarnessMak
     QTest.keyClick(button, Qt.Key.Key_Space)
     await settle(40)
     assert d.focused_request() == "v1"
+
+
+async def test_a_toast_does_not_cover_an_open_question(harness: HarnessMaker) -> None:
+    """Whichever comes first; without a question it is above the composer again."""
+    d = harness()
+    d.window.resize(1280, 640)
+    await d.start()
+    toasts, presenter = d.window.toasts, d.window.presenter
+    first = toasts.show("82% of this month's limit", "Change limit", lambda: None)
+    low = first.geometry()
+    d.engine.set("questions", "pending", [ask("q1", options=6)])
+    presenter.start()
+    await settle(40)
+    dialog = d.question()
+    shown = QRect(dialog.mapTo(d.window, QPoint()), dialog.size())
+    assert not first.geometry().intersects(shown)
+    second = toasts.show("82% of this month's limit", "Change limit", lambda: None)
+    assert not second.geometry().intersects(shown)
+    dialog.postponed.emit(dialog.entered())
+    await settle(40)
+    assert second.geometry().y() == low.y()

@@ -151,6 +151,25 @@ async def test_the_key_field_that_an_error_card_opens_is_in_view_in_a_low_window
     qtbot.waitUntil(lambda: page.busy.height() > 30 and in_view(page, find("provider-key")))
 
 
+async def test_the_price_that_a_limit_card_asks_for_has_the_focus(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
+    page.window().resize(1000, 640)
+    servers = {
+        f"Server {number}": [ModelInfo(provider=f"Server {number}", name=f"m{n}") for n in range(9)]
+        for number in range(4)
+    }
+    atelier.set("providers", "list", [ProviderConfig(name=name, kind="mistral") for name in servers])
+    atelier.set("providers", "models", servers.__getitem__)
+    page.show_price("Server 2", "m7")
+    await settle(20)
+    table = page.models
+    qtbot.waitUntil(lambda: page.window().focusWidget() is table)
+    assert (table.chosen.provider, table.chosen.name, table.currentColumn()) == ("Server 2", "m7", 3)
+    assert table.viewport().rect().contains(table.visualItemRect(table.currentItem()))
+    qtbot.waitUntil(lambda: in_view(page, table))
+
+
 async def test_the_offer_to_use_a_new_provider_is_in_view_after_saving(
     page: Any, find: Find, atelier: Engine, qtbot: QtBot
 ) -> None:

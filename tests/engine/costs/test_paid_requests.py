@@ -219,6 +219,21 @@ async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(open
         assert (await paid.atelier.usage.month()).limit == 1_000.0
 
 
+async def test_a_run_without_a_price_continues_once_the_price_is_known(opened: Any) -> None:
+    async with opened(False, monthly_cost_limit=1_000.0) as paid:
+        atelier = paid.atelier
+        workflow = await atelier.workflows.create("y")
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await atelier.runs.wait(run_id)
+        assert await atelier.teams.model_of(run_id) == (AGENT.provider, AGENT.model)
+        for known, status in ((False, RunStatus.PAUSED), (True, RunStatus.COMPLETED)):
+            paid.known = known
+            await atelier.runs.steering.resume(run_id)
+            await atelier.runs.wait(run_id)
+            assert (await atelier.repos.runs.get(run_id)).status is status
+        assert not (await atelier.usage.month()).unpriced
+
+
 async def test_the_advice_of_the_errors_works(opened: Any) -> None:
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
         with pytest.raises(ToolError) as refused:

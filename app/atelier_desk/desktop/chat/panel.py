@@ -328,6 +328,7 @@ class ChatPanel(QWidget):
             self.agent_page.host.question_requested.connect(self.question_requested)
             self.agent_page.host.report_requested.connect(self.host.report_requested)
             self.agent_page.host.provider_requested.connect(self.host.provider_requested)
+            self.agent_page.host.price_requested.connect(self.host.price_requested)
             self._stack.addWidget(self.agent_page)
         self.agent_page.host.images, self.agent_page.host.approvals = self.host.images, self.host.approvals
         self.agent_page.host.bridge, self.agent_page.host.commands = self.bridge, self.commands

@@ -59,7 +59,8 @@ class QuestionPresenter(QObject):
         opened: the user's question is about to be shown: nothing may cover it.
         notice: a sentence to be shown as a toast (timeout, loading failed).
         inbox_requested: the user wants to see all pending items.
-        provider_requested: open the settings of this provider, empty for the list.
+        price_requested: open the settings at the prices of the model of this run.
+        presented: the dialog of a question is about to open.
     """
 
     pending_changed = Signal(int)
@@ -67,7 +68,8 @@ class QuestionPresenter(QObject):
     opened = Signal()
     notice = Signal(object)
     inbox_requested = Signal()
-    provider_requested = Signal(str)
+    price_requested = Signal(str)
+    presented = Signal(object)
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -327,6 +329,7 @@ class QuestionPresenter(QObject):
         self.dialog = dialog
         self.pending_changed.emit(self._waiting())
         dialog.set_remaining(self._remaining(question))
+        self.presented.emit(dialog)
         self._scrim.hold(dialog)
         if chosen:
             self._scrim.give_keyboard()

@@ -120,6 +120,14 @@ class ModelTable(QTableWidget):
         """The visible models, in order."""
         return self._models
 
+    def focus_price(self, key: str) -> bool:
+        """Focus the input price of the model with this ``key_of``; False if it is not shown."""
+        row = next((row for row, info in enumerate(self._models) if key_of(info) == key), None)
+        if row is not None:
+            self.setCurrentCell(row, COLUMNS.index("price_input"))
+            self.setFocus()
+        return row is not None
+
     def _fill(self) -> None:
         found = [info for info in self._all if fits(self._needle, f"{info.name} {info.label} {abilities(info)}")]
         self._models = sorted(found, key=lambda info: key_of(info) not in self._favourites)

@@ -135,8 +135,12 @@ class ToastHost(QObject):
         """
         self._over, self._clear_of = part, clear_of
         for widget in filter(None, (part, watched)):
-            widget.installEventFilter(self)
+            self.watch(widget)
         self._place()
+
+    def watch(self, widget: QWidget) -> None:
+        """Place messages again when this widget appears, moves, grows or goes."""
+        widget.installEventFilter(self)
 
     def offer_undo(self, text: str, undo: Callable[[], object]) -> Toast:
         """Announce a deletion.
@@ -185,7 +189,7 @@ class ToastHost(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind in (QEvent.Type.Resize, QEvent.Type.Move):
+        if kind in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide):
             self._place()
         elif (
             kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.events.run import RunEvent, RunStarted
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
 from atelier_desk.domain.workflow_branches import branch_of, turns
@@ -81,6 +81,17 @@ class TeamService:
     async def root_of(self, run_id: str) -> str:
         """Return the root run of a run's team."""
         return (await self._run(run_id)).correlation_id or run_id
+
+    async def model_of(self, run_id: str) -> tuple[str, str]:
+        """Return the provider and the model that a run began with.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        for event in await self._context.repos.journal.of_runs([run_id], types=("run_started",), limit=1):
+            if isinstance(event.body, RunStarted):
+                return event.body.agent.provider, event.body.agent.model
+        raise NotFoundError(N_("There is no run {id}."), id=run_id)
 
     async def run_of(self, message_id: str) -> Run | None:
         """Return the run of a message; None if either is gone."""

@@ -16,7 +16,7 @@ from tests.helpers.child_widgets import child
 
 Shown = Callable[..., LimitCard]
 RAISE, FINISH, STOP = "notice-raise", "notice-finish", "notice-stop"
-ALLOW, PRICE = "notice-allow-unpriced", "notice-enter-price"
+ALLOW, PRICE, AGAIN = "notice-allow-unpriced", "notice-enter-price", "notice-continue-priced"
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def buttons(card: LimitCard) -> dict[str, QPushButton]:
         ("tool_calls", {RAISE, FINISH, STOP}, True),
         ("iterations", {RAISE, FINISH, STOP}, True),
         ("month", {RAISE, STOP}, True),  # a last answer would cost something, too
-        ("unpriced", {PRICE, ALLOW, STOP}, False),  # there is no amount to add
+        ("unpriced", {PRICE, AGAIN, ALLOW, STOP}, False),  # there is no amount to add
     ],
 )
 def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: set[str], field: bool) -> None:
@@ -69,6 +69,7 @@ def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: se
         ("month", RAISE, {"raise_limits": {"month": 40.0}}),
         ("time", FINISH, {"finish": True}),
         ("unpriced", ALLOW, {"raise_limits": {"unpriced": 1.0}}),
+        ("unpriced", AGAIN, {}),  # the price was entered meanwhile
     ],
 )
 def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, to: object) -> None:
@@ -81,12 +82,12 @@ def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: st
 def test_the_stop_and_prices_buttons(shown: Shown, host: TranscriptHost) -> None:
     received: list[str] = []
     host.stop_requested.connect(received.append)
-    host.provider_requested.connect(lambda provider: received.append(f"prices of {provider or 'any'}"))
+    host.price_requested.connect(lambda run_id: received.append(f"price for {run_id}"))
     host.resume_requested.connect(lambda *_: received.append("continued"))
     card = shown("unpriced")
     buttons(card)[PRICE].click()
     buttons(card)[STOP].click()
-    assert received == ["prices of any", "r"]
+    assert received == ["price for r", "r"]
 
 
 def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown: Shown) -> None:

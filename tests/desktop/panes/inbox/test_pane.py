@@ -331,9 +331,9 @@ async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Sho
     assert inbox.find("inbox-show-r5").text().startswith("Two")
     assert inbox.find("pending-count").text() == "4"
     with_price: list[str] = []
-    inbox.presenter.provider_requested.connect(with_price.append)
+    inbox.presenter.price_requested.connect(with_price.append)
     child(card, QPushButton, "notice-enter-price").click()
-    assert with_price == [""]
+    assert with_price == ["r5"]
     child(card, QPushButton, "notice-allow-unpriced").click()
     await settle()
     assert inbox.engine.calls("runs.steering.resume") == [(("r5",), {"raise_limits": {"unpriced": 1.0}})]

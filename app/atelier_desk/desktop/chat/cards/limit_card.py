@@ -116,10 +116,17 @@ class LimitButtons(QWidget):
             "notice-enter-price",
             N_("Enter a price"),
             look="primary",
-            on=lambda: self._host.provider_requested.emit(""),
+            on=lambda: self._host.price_requested.emit(self.run_id),
+        )
+        self.again = control(
+            QPushButton(self),
+            "notice-continue-priced",
+            N_("Continue"),
+            tip=N_("Once the price is entered"),
+            on=lambda: self._resume({}),
         )
         flow = FlowLayout(self)
-        for widget in (self.amount, self.raising, self.price, self.allow, self.finish, self.stop):
+        for widget in (self.amount, self.raising, self.price, self.again, self.allow, self.finish, self.stop):
             flow.addWidget(widget)
 
     def _resume(self, changes: dict[str, object]) -> None:
@@ -132,7 +139,7 @@ class LimitButtons(QWidget):
         self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would also cost something
         for widget in (self.amount, self.raising):
             widget.setVisible(not unpriced)
-        for widget in (self.price, self.allow):
+        for widget in (self.price, self.again, self.allow):
             widget.setVisible(unpriced)
         lacking = float(details.get("needed") or 0) - max(0.0, float(details.get("left") or 0))
         self.amount.show_kind(kind, cap, lacking)

@@ -57,6 +57,7 @@ class TranscriptHost(QObject):
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
         provider_requested: open the settings of this provider, at its API key.
+        price_requested: open the settings at the prices of the model of this run.
         report_requested: open the report with this name.
         files_requested: show the changes with these ids (a tuple).
         unfolded: the user opened or closed a part of an item, which must not scroll away from the pointer.
@@ -75,6 +76,7 @@ class TranscriptHost(QObject):
     pause_requested = Signal(str)
     agent_requested = Signal(str)
     provider_requested = Signal(str)
+    price_requested = Signal(str)
     report_requested = Signal(str)
     files_requested = Signal(object)
     unfolded = Signal()

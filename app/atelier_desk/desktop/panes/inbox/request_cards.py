@@ -239,7 +239,7 @@ class StoppedCard(LimitCard):
     def __init__(self, stopped: StoppedRun, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
         host = TranscriptHost()
         RunControls(bridge, host).attach(host)
-        host.provider_requested.connect(presenter.provider_requested)
+        host.price_requested.connect(presenter.price_requested)
         super().__init__(host, parent)
         host.setParent(self)
         self.setObjectName(f"inbox-stopped-{stopped.run_id}")

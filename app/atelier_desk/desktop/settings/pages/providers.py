@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -76,7 +77,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._states: dict[str, KeyState] = {}
-        self._last = self._wanted = ""
+        self._last = self._wanted = self._unpriced = ""
         self._keys = ""
         self._found: list[ModelInfo] = []
         self._favourites: tuple[str, ...] = ()
@@ -199,7 +200,13 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
     def show_item(self, name: str) -> None:
         """Select a provider and focus its API key field."""
-        self._wanted = name
+        self._wanted, self._unpriced = name, ""
+        self.reload()
+
+    def show_price(self, provider: str, model: str) -> None:
+        """Select a provider and focus the price of one of its models."""
+        self.find_model.clear()
+        self._wanted, self._unpriced = provider, f"{provider}/{model}"
         self.reload()
 
     def _open_requested(self) -> None:
@@ -207,9 +214,17 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         names = [config.name for config in self.things]
         if requested in names:
             self.list.setCurrentRow(names.index(requested))
-        if self.chosen == requested and not self.adding:
+        if self._unpriced:
+            self._open_price()
+        elif self.chosen == requested and not self.adding:
             self.reveal(self.form.key_field)
             self.form.focus_key()
+
+    def _open_price(self) -> None:
+        """Focus the price that was asked for, as soon as its model is in the table."""
+        if not self._wanted and self._unpriced and self.models.focus_price(self._unpriced):
+            self._unpriced = ""
+            QTimer.singleShot(0, self, lambda: self.reveal(self.models))  # the table has its new height by then
 
     def _state(self, config: ProviderConfig | None) -> KeyState:
         return self._states.get(config.name, KeyState.NONE) if config is not None else KeyState.NONE
@@ -336,6 +351,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if name == self.chosen and not self.adding:
             self._found = models
             self._show_models()
+            self._open_price()
 
     def changed(self) -> None:
         """The form changed: a running or past test is obsolete."""
