@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
@@ -45,6 +47,25 @@ async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane) -> Non
     assert pane.view.toPlainText() == "second\nText with <b>tags</b>."
     pane.close_report()
     assert pane.list.isVisible()
+
+
+async def test_ages_are_updated_while_the_list_is_visible(
+    pane: ReportsPane, atelier: FakeAtelier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = [Report(workflow_id="w", name=f"report {number}") for number in range(60)]
+    atelier.set("reports", "list", reports)
+    pane.reload()
+    await settle()
+    assert "just now" in pane.list.item(59).data(Qt.ItemDataRole.AccessibleTextRole)
+    pane.list.verticalScrollBar().setValue(300)
+    later = max(report.updated_at for report in reports) + timedelta(minutes=5)
+    monkeypatch.setattr(time_format, "utc_now", lambda: later)
+    pane._clock.timeout.emit()
+    assert "5 minutes ago" in pane.list.item(59).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert pane.list.verticalScrollBar().value() == 300
+    assert pane._clock.isActive()
+    pane.hide()
+    assert not pane._clock.isActive()
 
 
 async def test_a_report_opens_at_its_first_line_and_stays_where_it_was_scrolled_to(

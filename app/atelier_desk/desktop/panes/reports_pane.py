@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
@@ -14,6 +15,7 @@ from atelier_desk.desktop.panes.pane_base import Pane, offer_undo, toast, toasts
 from atelier_desk.desktop.panes.time_format import ago, number, size
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.questions.reminder import MINUTE_MS
 from atelier_desk.desktop.widgets import (
     Card,
     ElidedLabel,
@@ -27,6 +29,7 @@ from atelier_desk.desktop.widgets import (
     label,
 )
 from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.list_rows import RowRole, show_row
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
@@ -34,6 +37,11 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+
+
+def _facts(report: Report) -> str:
+    """The author, size and age of a report."""
+    return " · ".join(filter(None, (report.author, size(report.size), ago(report.updated_at))))
 
 
 class _List(QListWidget):
@@ -65,6 +73,9 @@ class ReportsPane(Pane):
         self._open = ""
         self._text = ""
         self._damaged = False
+        self._clock = QTimer(self)
+        self._clock.setInterval(MINUTE_MS)
+        self._clock.timeout.connect(self._show_ages)
         self._stack = QStackedWidget(self)
         self.empty = EmptyState(
             "file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self
@@ -175,8 +186,7 @@ class ReportsPane(Pane):
         chosen = self.list.currentRow()
         self.list.clear()
         for report in self._reports:
-            facts = " · ".join(filter(None, (report.author, size(report.size), ago(report.updated_at))))
-            two_line_item(self.list, report.name, report.name, facts, "file-text")
+            two_line_item(self.list, report.name, report.name, _facts(report), "file-text")
         self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
         count = len(self._reports)
         self.counted.emit(count)
@@ -188,6 +198,22 @@ class ReportsPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if count else self.empty)
+
+    def _show_ages(self) -> None:
+        """Update the ages in place, so that the list stays where it was scrolled to."""
+        facts = {report.name: _facts(report) for report in self._reports}
+        for item in map(self.list.item, range(self.list.count())):
+            row = item.data(RowRole)
+            show_row(item, replace(row, facts=facts.get(row.title, row.facts)))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_ages()
+        self._clock.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()
 
     @property
     def editing(self) -> bool:

@@ -245,10 +245,10 @@ class Steering:
             if now.status.final:
                 return None
             closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if redirects else []
-            # Writing to a paused run resumes it; a limit that still applies stops it again and asks.
+            # Writing to a paused run resumes it; a limit that still applies stops it again and asks. A message is not a
+            # step: in stepping mode the run still waits before the next one.
             goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
-            steps = 1 if now.pause is PauseReason.STEP else now.steps if now.pause is PauseReason.INTERRUPTED else None
-            return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
+            return [*closing, message, *([RunResumed(steps=now.steps)] if goes_on else [])]
 
         try:
             return await self._runs.teams.conclude(live.handle, decide)

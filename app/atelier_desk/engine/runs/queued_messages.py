@@ -139,7 +139,7 @@ class WaitingMessages:
             if now.status.final or not waits(now):
                 return None
             closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True)
-            return [*closing, sent, *([RunResumed()] if now.pause is not None else [])]
+            return [*closing, sent, *([RunResumed(steps=now.steps)] if now.pause is not None else [])]
 
         try:
             return await self._runs.teams.conclude(live.handle, decide)

@@ -1,0 +1,64 @@
+"""Messages to a run in step mode: they do not take the step that it waits for."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted_model import ScriptedModel
+from tests.engine.conftest import Opener
+from tests.engine.runs.sample_runs import calculate, start
+
+
+async def _waits(atelier: Atelier, workflow_id: str, run_id: str) -> tuple[str, ...]:
+    """Return the tools of the step the run waits for, and fail if it waits for none."""
+    assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+    (step,) = await atelier.stepping.waiting(workflow_id)
+    return step.tools
+
+
+@pytest.mark.parametrize("strategy", [Dispatch.QUEUE, Dispatch.REDIRECT, Dispatch.SILENT])
+async def test_a_message_does_not_take_the_next_step(open_atelier: Opener, strategy: Dispatch) -> None:
+    model = ScriptedModel(["one", "two"])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
+        assert await _waits(atelier, workflow_id, run_id) == ()
+        assert await atelier.runs.send(workflow_id, "second", strategy=strategy) == run_id
+        assert await _waits(atelier, workflow_id, run_id) == ()
+        assert model.requests == []
+        await atelier.runs.steering.step(run_id)
+        await atelier.runs.wait(run_id)
+        assert len(model.requests) == 1
+
+
+async def test_a_queued_message_sent_now_replaces_the_step_without_taking_it(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c", "1+1")], "two"])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
+        await atelier.runs.wait(run_id)
+        await atelier.runs.steering.step(run_id)
+        assert await _waits(atelier, workflow_id, run_id) == ("CalculatorTool",)
+        await atelier.runs.send(workflow_id, "second")
+        assert await _waits(atelier, workflow_id, run_id) == ("CalculatorTool",)
+        await atelier.runs.send_queued(workflow_id)
+        assert await _waits(atelier, workflow_id, run_id) == ()
+        assert len(model.requests) == 1
+        await atelier.runs.steering.step(run_id)
+        await atelier.runs.wait(run_id)
+        assert "second" in str(model.requests[1].messages[-1].content)
+
+
+async def test_a_message_after_another_pause_leaves_the_run_in_step_mode(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate(f"c{number}", "1+1")] for number in range(5)])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
+        await atelier.runs.wait(run_id)
+        while await atelier.stepping.waiting(workflow_id):
+            await atelier.runs.steering.step(run_id)
+            await atelier.runs.wait(run_id)
+        # It repeats itself, so it was paused.
+        asked = len(model.requests)
+        await atelier.runs.send(workflow_id, "Try something else.")
+        assert await _waits(atelier, workflow_id, run_id) == ()
+        assert len(model.requests) == asked
