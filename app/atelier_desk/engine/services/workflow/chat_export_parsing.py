@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,10 +63,10 @@ def _chat(source: str, id: object, title: object, nodes: Iterable[ChatMessageNod
     return Chat(source, own, name, ordered, current)
 
 
-def _shown(current: object, parents: Mapping[str, str], messages: Collection[str]) -> str:
+def _shown(current: object, parents: Mapping[str, str], messages: Mapping[str, object]) -> str:
     """Return the message that was displayed last, or its nearest ancestor with text; empty if unknown."""
     at = _text(current)
-    return at if at in messages else linked({**parents, "": at}, [*messages, ""])[""]
+    return at if at in messages else linked({**parents, "": at}, {*messages, ""})[""]
 
 
 def _chatgpt(entry: dict[str, Any]) -> Chat:
@@ -121,7 +121,8 @@ def _chatgpt_part(part: object) -> str:
 def _claude(entry: dict[str, Any]) -> Chat:
     rows = [each for each in entry["chat_messages"] if isinstance(each, dict)]
     ids = [_text(each.get("uuid")) or f"#{number}" for number, each in enumerate(rows)]
-    tree = any(_text(each.get("parent_message_uuid")) in ids for each in rows)
+    known = set(ids)
+    tree = any(_text(each.get("parent_message_uuid")) in known for each in rows)
     parents = [_text(each.get("parent_message_uuid")) for each in rows] if tree else ["", *ids][: len(ids)]
     nodes = {}
     for row, id, parent in zip(rows, ids, parents, strict=True):

@@ -5,7 +5,7 @@ Exports are untrusted: messages may follow themselves or missing ones, and clock
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import heappop, heappush
@@ -66,7 +66,7 @@ def _valid_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def linked(parents: Mapping[str, str], real: Collection[str]) -> dict[str, str]:
+def linked(parents: Mapping[str, str], real: Set[str] | Mapping[str, object]) -> dict[str, str]:
     """Return, for each real message, its nearest real ancestor, empty for none.
 
     Intermediate ones are skipped, and cycles begin at the first visited message.
