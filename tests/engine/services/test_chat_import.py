@@ -16,7 +16,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.workflow import chat_export_parsing, chat_export_reader
+from atelier_desk.engine.services.workflow import chat_export_parsing, chat_export_reader, chat_to_turns
 from atelier_desk.engine.services.workflow.chat_export_reader import is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import workflow_id
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -421,6 +421,30 @@ async def test_only_a_too_large_chat_is_skipped(
     done = await atelier.chats.import_(file)
     assert done.created == (workflow_id("chatgpt:c1"),)
     assert done.skipped == {"too_large": 1}
+
+
+@pytest.mark.parametrize("chats", [1, 40])
+async def test_repeated_questions_do_not_make_a_small_file_large(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chats: int
+) -> None:
+    """A long question with many answers is in the turn of each: in one chat, or a little of it in each of many."""
+    monkeypatch.setattr(chat_to_turns, "FILE_TEXT_LEAST", 1_000_000)
+    long, answers = "q" * 10_000, 600 // chats
+    hostile = [
+        gpt_chat(
+            _user("u", "root", long), *(gpt_node(f"a{n}", "u", "assistant", "Yes.") for n in range(answers)), id=f"x{c}"
+        )
+        for c in range(chats)
+    ]
+    file = write(tmp_path / "export.json", [bread(), *hostile, claude()])
+    preview = await atelier.chats.preview(file)
+    done = await atelier.chats.import_(file)
+    assert preview.skipped == done.skipped
+    assert 0 < done.skipped["too_large"] <= chats, "the person reads that chats were left out"
+    turns = sum([await turns_of(atelier, f"chatgpt:x{number}") for number in range(chats)])
+    assert turns * len(long) <= max(1_000_000, 4 * file.stat().st_size)
+    assert {"chatgpt:c1", "claude:cl1"} <= {each.key for each in preview.chats}, "other chats are imported"
+    assert await turns_of(atelier, "claude:cl1") == 2
 
 
 async def test_a_too_large_file_is_refused(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow
-from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
+from atelier_desk.engine.services.workflow.chat_to_turns import TextLimit, Turn, turn_id, turns, workflow_id
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.support.i18n import _
 from atelier_desk.support.threads import in_storage_thread
@@ -54,13 +54,13 @@ class ChatService(Service):
         """
         found: dict[str, ChatPreview] = {}
         skipped: Counter[str] = Counter()
-        async for chat, problem in self._read(path, progress):
+        async for chat, problem, limit in self._read(path, progress):
             if chat is None:
                 skipped[problem] += 1
                 continue
             there, known = await self._there(chat)
             try:
-                new = await in_storage_thread(turns, chat, known)
+                new = await in_storage_thread(turns, chat, known, limit)
             except OverflowError:
                 skipped["too_large"] += 1
                 continue
@@ -94,7 +94,7 @@ class ChatService(Service):
         extended: dict[str, None] = {}
         unchanged: set[str] = set()
         skipped: Counter[str] = Counter()
-        async for chat, problem in self._read(path, progress):
+        async for chat, problem, limit in self._read(path, progress):
             if chat is None:
                 skipped[problem] += 1
                 continue
@@ -102,7 +102,7 @@ class ChatService(Service):
                 continue
             id = workflow_id(chat.key)
             try:
-                made = await self._store(chat, back=only is not None)
+                made = await self._store(chat, limit, back=only is not None)
             except OverflowError:
                 skipped["too_large"] += 1
                 continue
@@ -116,19 +116,19 @@ class ChatService(Service):
                 unchanged.add(id)
         return ImportedChats(tuple(created), tuple(extended), len(unchanged), dict(skipped))
 
-    async def _read(self, path: Path, progress: Progress) -> AsyncIterator[tuple[Chat | None, str]]:
-        """Yield the chats of a file one by one; for an invalid entry, the reason."""
+    async def _read(self, path: Path, progress: Progress) -> AsyncIterator[tuple[Chat | None, str, TextLimit]]:
+        """Yield the chats of a file one by one, for an invalid entry the reason, with the limit of the file."""
         file = await in_storage_thread(ChatFile, path)
-        known = False
+        known, limit = False, TextLimit(file.total)
         try:
             while (entries := await in_storage_thread(file.step)) is not None:
                 for entry in entries:
                     chat = await in_storage_thread(chat_of, entry.value) if not entry.problem else None
                     known |= chat is not None or bool(entry.problem)
                     if chat is not None and chat.nodes:
-                        yield chat, ""
+                        yield chat, "", limit
                     else:
-                        yield None, entry.problem or ("unknown" if chat is None else "empty")
+                        yield None, entry.problem or ("unknown" if chat is None else "empty"), limit
                 progress(file.done, file.total)
             if not known:
                 raise UsageError(NOT_CHATS, code="invalid", name=path.name)
@@ -146,7 +146,7 @@ class ChatService(Service):
             return None, set()
         return workflow, {run.id for run in await self._context.repos.runs.list(workflow.id)}
 
-    async def _store(self, chat: Chat, *, back: bool) -> str:
+    async def _store(self, chat: Chat, limit: TextLimit, *, back: bool) -> str:
         """Write the new part of a chat.
 
         Return ``created``, ``extended``, ``unchanged``, or ``busy`` while an agent works in its workflow.
@@ -156,7 +156,7 @@ class ChatService(Service):
             there, known = await self._there(chat)
             if there is not None and there.deleted_at is not None and not back:
                 return "unchanged"
-            new = await in_storage_thread(turns, chat, known)
+            new = await in_storage_thread(turns, chat, known, limit)
             if there is not None and there.deleted_at is not None:
                 await self._context.repos.workflows.restore(id)
                 self._context.bus.changed("workflow", id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,9 +22,10 @@ from atelier_desk.tools.calls.stable_record_ids import stable_id
 TEXT_MOST = 1_000_000
 """Maximum characters of a message; more could not be displayed in reasonable time."""
 _ID_MOST = 200
-_CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201")
-"""ChatGPT's citation marks, meaningful only in its own interface."""
-_DETAILS = re.compile(r"<details type=\"reasoning\"[^>]*>(?:\s*<summary>[^<]*</summary>)?(.*?)</details>\s*", re.DOTALL)
+_CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}+\ue201")
+"""ChatGPT's citation marks, meaningful only in its own interface. No part of a text is searched from two beginnings."""
+_REASONING, _SUMMARY = '<details type="reasoning"', re.compile(r"\s*+<summary>[^<]*+</summary>")
+_REASONING_END = re.compile(r"</details>\s*+")
 """Open WebUI's representation of reasoning in a reply."""
 _YEARS = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 """Plausible range of chat times."""
@@ -62,10 +63,10 @@ def _chat(source: str, id: object, title: object, nodes: Iterable[ChatMessageNod
     return Chat(source, own, name, ordered, current)
 
 
-def _shown(current: object, parents: Mapping[str, str], messages: Collection[str]) -> str:
+def _shown(current: object, parents: Mapping[str, str], messages: Mapping[str, object]) -> str:
     """Return the message that was displayed last, or its nearest ancestor with text; empty if unknown."""
     at = _text(current)
-    return at if at in messages else linked({**parents, "": at}, [*messages, ""])[""]
+    return at if at in messages else linked({**parents, "": at}, {*messages, ""})[""]
 
 
 def _chatgpt(entry: dict[str, Any]) -> Chat:
@@ -120,7 +121,8 @@ def _chatgpt_part(part: object) -> str:
 def _claude(entry: dict[str, Any]) -> Chat:
     rows = [each for each in entry["chat_messages"] if isinstance(each, dict)]
     ids = [_text(each.get("uuid")) or f"#{number}" for number, each in enumerate(rows)]
-    tree = any(_text(each.get("parent_message_uuid")) in ids for each in rows)
+    known = set(ids)
+    tree = any(_text(each.get("parent_message_uuid")) in known for each in rows)
     parents = [_text(each.get("parent_message_uuid")) for each in rows] if tree else ["", *ids][: len(ids)]
     nodes = {}
     for row, id, parent in zip(rows, ids, parents, strict=True):
@@ -199,17 +201,38 @@ def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None
     who = {"user": "user", "assistant": "assistant"}.get(_text(row.get("role")))
     content = row.get("content")
     text = content if isinstance(content, str) else _joined(_text(_dict(each).get("text")) for each in _list(content))
-    thought = _joined([*_DETAILS.findall(text), _text(row.get("reasoning_content"))])
+    text, thoughts = _without_reasoning(text)
+    thought = _joined([*thoughts, _text(row.get("reasoning_content"))])
     files = [_dict(each) for each in _list(row.get("files"))]
     text = _joined(
         [
-            _DETAILS.sub("", text),
+            text,
             *(_file(each.get("name") or _dict(each.get("file")).get("filename"), "") for each in files),
         ]
     )
     if who is None or not (text or thought):
         return None
     return _node(key, "", who, text, thought, row.get("modelName") or row.get("model"), row.get("timestamp"))
+
+
+def _without_reasoning(text: str) -> tuple[str, list[str]]:
+    """Return a reply of Open WebUI without its reasoning, and the reasoning.
+
+    The search never returns to a part that it has passed: one pattern for all would read the rest at each open tag.
+    """
+    rest: list[str] = []
+    thoughts: list[str] = []
+    at = 0
+    while (begin := text.find(_REASONING, at)) >= 0 and (opened := text.find(">", begin)) >= 0:
+        end = _REASONING_END.search(text, opened)
+        if end is None:
+            break
+        thought = text[opened + 1 : end.start()]
+        summary = _SUMMARY.match(thought)
+        thoughts.append(thought[summary.end() :] if summary else thought)
+        rest.append(text[at:begin])
+        at = end.end()
+    return "".join([*rest, text[at:]]), thoughts
 
 
 def _librechat(entry: dict[str, object]) -> Chat:
@@ -335,8 +358,8 @@ def _fenced(text: str, language: str) -> str:
     """Return a text as a code block with a long enough fence."""
     if not text.strip():
         return ""
-    fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)
-    return f"{fence}{re.sub(r'[^A-Za-z0-9+#-]', '', language)[:20]}\n{text}\n{fence}"
+    fence = "`" * max(3, max((len(each[0]) for each in re.finditer("`++", text)), default=0) + 1)
+    return f"{fence}{re.sub(r'[^A-Za-z0-9+#-]', '', language[:20])}\n{text}\n{fence}"
 
 
 def _file(name: object, content: object) -> str:

@@ -5,7 +5,7 @@ Exports are untrusted: messages may follow themselves or missing ones, and clock
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import heappop, heappush
@@ -15,6 +15,8 @@ from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 TEXT_MOST = 64 * 1024**2
 """Maximum characters of all turns of one chat: a long message with many answers is in each turn."""
+FILE_TEXT_LEAST, FILE_TEXT_TIMES = 16 * 1024**2, 4
+"""Maximum characters of all turns of one file: the larger of a number and a multiple of its bytes uncompressed."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class Turn:
     answers: tuple[ChatMessageNode, ...]
     began: datetime | None
     ended: datetime | None
+
+
+class TextLimit:
+    """The characters that the turns of a file of ``size`` bytes may still have: ``left``."""
+
+    def __init__(self, size: int) -> None:
+        self.left = max(FILE_TEXT_LEAST, FILE_TEXT_TIMES * size)
 
 
 @dataclass
@@ -57,7 +66,7 @@ def _valid_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def linked(parents: Mapping[str, str], real: Collection[str]) -> dict[str, str]:
+def linked(parents: Mapping[str, str], real: Set[str] | Mapping[str, object]) -> dict[str, str]:
     """Return, for each real message, its nearest real ancestor, empty for none.
 
     Intermediate ones are skipped, and cycles begin at the first visited message.
@@ -112,11 +121,11 @@ def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
     return tuple(found.values())
 
 
-def turns(chat: Chat, known: Collection[str] = frozenset()) -> list[Turn]:
-    """Return the turns of a chat that are not ``known``, each after its predecessor.
+def turns(chat: Chat, known: Collection[str], limit: TextLimit) -> list[Turn]:
+    """Return the turns of a chat that are not ``known``, each after its predecessor, and count them in ``limit``.
 
     Raises:
-        OverflowError: they have more characters than ``TEXT_MOST``.
+        OverflowError: they have more characters than ``TEXT_MOST``, or than its file may still have.
     """
     children: dict[str, list[ChatMessageNode]] = {}
     for node in chat.nodes:
@@ -148,9 +157,10 @@ def turns(chat: Chat, known: Collection[str] = frozenset()) -> list[Turn]:
         length += sum(
             len(each.text) + len(each.reasoning) for each in (*([turn.asked] if turn.asked else []), *turn.answers)
         )
-        if length > TEXT_MOST:
+        if length > min(TEXT_MOST, limit.left):
             raise OverflowError(chat.key)
         result.append(made)
+    limit.left -= length
     by_time = sorted(enumerate(result), key=lambda each: (each[1].began.timestamp() if each[1].began else 0.0, each[0]))
     return [turn for _place, turn in by_time]
 
