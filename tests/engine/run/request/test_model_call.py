@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -59,3 +60,27 @@ async def test_low_counts_of_a_server_make_no_room_beyond_the_limit(open_atelier
         for run in runs:
             await atelier.runs.wait(run)
         assert sorted(await statuses(atelier, runs)) == sorted([RunStatus.COMPLETED, RunStatus.PAUSED])
+
+
+@pytest.mark.parametrize("moment", ["the limit is read", "the request is noted"])
+async def test_nothing_is_sent_to_a_provider_disabled_while_the_request_is_prepared(
+    open_atelier: Opener, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
+        await provider(atelier, "paid", server, PRICE)
+        month, journal = atelier.month_budget, atelier.repos.journal
+        owner, name = (month, "prepare") if moment == "the limit is read" else (journal, "save_partial")
+        before = getattr(owner, name)
+
+        async def disabling(*args: Any, **options: Any) -> None:
+            await before(*args, **options)
+            config = await atelier.providers.get("paid")
+            await atelier.providers.save(config.model_copy(update={"enabled": False}))
+
+        monkeypatch.setattr(owner, name, disabling)
+        run = await send(atelier, "paid", "Go")
+        await atelier.runs.wait(run)
+        assert await statuses(atelier, [run]) == [RunStatus.ERROR]
+        assert not [each for each in server.requests if is_chat(each)]
+        assert (await atelier.usage.month()).spent == 0.0
+        assert not month.in_flight, "what was set aside is free again"

@@ -397,6 +397,8 @@ class ModelCall:
             except BaseException:
                 self._env.month.free(self._hold)
                 raise
+        # The provider may have been disabled while the request was prepared; the commit of the error frees the hold.
+        await self._open(self._handle.current)
         self._sent = True
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
@@ -432,8 +434,8 @@ class ModelCall:
                         await self._env.journal.append(self._handle, retried)
                         continue
                     await self._store_lost(*lost, retried)
-                    self._partial_saved = False  # the next request is another one
                     await self._reserve_again(opened, request)
+                    self._partial_saved = False  # the next request is another one
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
                 if repetition is not None and repetition.over(delta):
