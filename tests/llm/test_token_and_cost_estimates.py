@@ -75,4 +75,23 @@ def test_cost() -> None:
     usage = Usage(tokens_input=1_000_000, tokens_output=500_000)
     assert cost(usage, ModelInfo(provider="p", name="m", price_input=0.5, price_output=1.5)) == pytest.approx(1.25)
     assert cost(usage, ModelInfo(provider="p", name="m")) == 0.0
-    assert cost(usage.model_copy(update={"cost": 0.3}), ModelInfo(provider="p", name="m", price_input=9.0)) == 0.3
+    reported = usage.model_copy(update={"cost": 0.3})
+    assert cost(reported, ModelInfo(provider="p", name="m")) == 0.3
+
+
+@pytest.mark.parametrize(
+    ("reported", "prices", "counted"),
+    [
+        (1e-12, {"price_input": 0.5, "price_output": 1.5}, 1.25),
+        (3.0, {"price_input": 0.5, "price_output": 1.5}, 3.0),
+        (0.3, {"price_input": 9.0}, 9.0),
+        (0.3, {"price_input": 0.0, "price_output": 0.0}, 0.3),
+    ],
+)
+def test_a_cost_reported_below_the_known_prices_does_not_count(
+    reported: float, prices: dict[str, float], counted: float
+) -> None:
+    usage = Usage(tokens_input=1_000_000, tokens_output=500_000, cost=reported)
+    found = priced(usage, ModelInfo(provider="p", name="m", **prices))  # type: ignore[arg-type]
+    assert found.cost == pytest.approx(counted)
+    assert priced(found, ModelInfo(provider="p", name="m", **prices)) == found  # type: ignore[arg-type]

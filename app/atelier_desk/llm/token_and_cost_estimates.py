@@ -83,16 +83,17 @@ class Calibration:
 
 
 def cost(usage: Usage, info: ModelInfo) -> float:
-    """Return a reply's cost in US dollars: as reported, otherwise by the model's prices; 0 if unknown."""
+    """Return a reply's cost in US dollars: as reported or by the model's prices, whichever is higher; 0 if unknown."""
     return priced(usage, info).cost
 
 
 def priced(usage: Usage, info: ModelInfo | None) -> Usage:
     """Return the usage with its cost.
 
-    As reported, otherwise by the model's prices. Without prices all its tokens are unpriced.
+    As reported or by the model's prices, whichever is higher: a server that reports too little must not disable a
+    limit. Without both all its tokens are unpriced.
     """
-    if usage.cost > 0:
+    if usage.cost > 0 and (info is None or usage.cost >= _dollars(usage, info)):
         return usage
     if info is None or info.price_input is None or info.price_output is None:
         known = 0.0 if info is None else _dollars(usage, info)

@@ -305,7 +305,7 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
         ]
         assert (row.id, row.details) == (said.message_id, said.details)
         assert row.details["values"] == {"context_window": 4096}
-        assert atelier.environment.calibrations["scripted"].factor > 1
+        assert atelier.environment.calibration(agent()).factor > 1
     async with open_atelier([overflow, overflow]) as atelier:
         _, run_id = await start(atelier)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR

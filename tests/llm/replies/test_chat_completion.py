@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta, ToolCallDelta
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
+from atelier_desk.llm.replies.chat_completion import ChatCompletionParser, usage_of
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.stream_requests import JSON, arguments, ask, joined
@@ -75,3 +75,10 @@ def test_noise_is_a_provider_error(noise: bytes) -> None:
     with pytest.raises(ProviderError):
         parser.feed(noise)
         parser.close()
+
+
+@pytest.mark.parametrize(("reported", "cost"), [(0.25, 0.25), (True, 0.0), ("0.25", 0.0), (-1, 0.0), (1e9, 0.0)])
+def test_only_a_plausible_number_is_a_reported_cost(reported: Any, cost: float) -> None:
+    usage = usage_of({"usage": {"prompt_tokens": 10, "completion_tokens": 5, "cost": reported}})
+    assert usage is not None
+    assert usage.cost == cost

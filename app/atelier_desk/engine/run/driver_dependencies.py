@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
-from atelier_desk.domain.agent import Agent
+from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.mcp import ServerProblem
@@ -85,7 +85,7 @@ class RunEnvironment:
         record_answer: reports how a question ended to the question gate's circuit breaker.
         month: the monthly cost limit.
         sent: paid requests until they are settled.
-        calibrations: by model, the ratio of the server's token counts to estimates.
+        calibrations: by provider and model, the ratio of the server's token counts to estimates.
         frames: prompt frames already in the database.
         fault: called around every tool, like the journal's around every commit; the chaos tests kill the process there.
     """
@@ -110,9 +110,13 @@ class RunEnvironment:
     marks: TaintMarks | None = None
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
-    calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+    calibrations: defaultdict[tuple[str, str], Calibration] = field(default_factory=lambda: defaultdict(Calibration))
 
     def __post_init__(self, budget: MonthBudget | None) -> None:
         self.month = budget or MonthBudget(self.clock, self.bus)
         self.sent = SentRequests(self.month, self.repos.used, self.clock)
         self.journal.on_paid = self.month.committed
+
+    def calibration(self, agent: AgentConfig) -> Calibration:
+        """Return that of the agent's model: another provider's model of the same name is counted by another server."""
+        return self.calibrations[agent.provider, agent.model]

@@ -231,7 +231,7 @@ class AgentService(Service):
         except (AtelierError, TimeoutError):
             known = profile("", config.model).context_window
         window = known or DEFAULT_WINDOW
-        counted = self._context.runs.env.calibrations.get(config.model)
+        counted = self._context.runs.env.calibration(config)
         registry = self._context.registry
         return {
             mode: prompt_cost(registry, config, mode, language=lang, now=now, window=window, calibration=counted)

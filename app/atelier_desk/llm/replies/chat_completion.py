@@ -149,7 +149,8 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
 
 
 def _dollars(value: Any) -> float:
-    return float(value) if isinstance(value, (int, float)) and 0 <= value < MOST_DOLLARS else 0.0
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if number and 0 <= value < MOST_DOLLARS else 0.0
 
 
 def _thinking_text(thinking: Any) -> str:

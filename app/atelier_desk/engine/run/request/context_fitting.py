@@ -31,11 +31,12 @@ TARGET = 0.6
 
 @dataclass(frozen=True, slots=True)
 class ReadyRequest:
-    """A fitting request; ``tokens`` is its estimated size."""
+    """A fitting request; ``tokens`` is its estimated size, ``uncalibrated`` the same without the server's counts."""
 
     request: ChatRequest
     tokens: int
     window: int
+    uncalibrated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ def plan(
         ContextOverflowError: instructions and tools alone leave no room for a message.
     """
     reserve = min(state.agent.max_tokens, window // 4)
-    fixed = (message_tokens(system) + tool_tokens) * factor
+    own = message_tokens(system) + tool_tokens
+    fixed = own * factor
     room = window * SAFETY - reserve - fixed
     if room < max(64, window * 0.05):
         raise ContextOverflowError(
@@ -188,10 +190,11 @@ def plan(
             window=window,
         )
     conversation = sendable(state, sees=sees, blind=blind)
-    total = conversation.tokens * factor
-    total += sum(IMAGE_TOKENS * len(entry.shown_images) for entry in conversation.with_more)
+    images = sum(IMAGE_TOKENS * len(entry.shown_images) for entry in conversation.with_more)
+    total = conversation.tokens * factor + images
     if total <= room:
-        return ReadyRequest(_request(state, conversation, system, tools, window), int(total + fixed), window)
+        request = _request(state, conversation, system, tools, window)
+        return ReadyRequest(request, int(total + fixed), window, conversation.tokens + images + own)
     numbered = renumbered(conversation, state.numbers)
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in numbered}
     found = groups(numbered)

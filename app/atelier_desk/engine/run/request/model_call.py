@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -116,6 +117,7 @@ class ModelCall:
         self._reasoning_ms = 0
         self._saved_at = env.clock.monotonic()
         self._estimated = 0
+        self._uncalibrated = 0
         self._most = Usage()
         self._hold = Hold(own=True)
         self._frame: PromptFrame | None = None
@@ -141,7 +143,7 @@ class ModelCall:
             ready = await self._reserved(opened, await self._fit(opened, with_tools=with_tools))
             if ready is None:
                 return
-            self._estimated, self._info = ready.tokens, opened.info
+            self._info = opened.info
             started = self._env.clock.monotonic()
             request = ready.request
             self._pictured = not isinstance(request.messages, TextTurns) and any(m.images for m in request.messages)
@@ -159,14 +161,13 @@ class ModelCall:
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
-            calibration = self._env.calibrations[state.agent.model]
             tried = (
                 self._native_tools
                 and opened.info.supports_tools is None
                 and state.agent.tool_dialect is ToolDialect.AUTO
                 and not self._handle.current.tools_refused
             )
-            if tried and tools_unread(reply, ready.request.tools, ready.tokens / calibration.factor):
+            if tried and tools_unread(reply, ready.request.tools, ready.uncalibrated):
                 await self._without_native_tools(opened, ready, reply)
                 return
             await self._commit(opened, ready, reply, duration_ms)
@@ -192,6 +193,11 @@ class ModelCall:
             message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
         )
         return [cut]
+
+    @property
+    def _prompt_tokens(self) -> int:
+        """What a limit must have room for: a server's low counts never make it less than our own estimate."""
+        return max(self._estimated, self._uncalibrated)
 
     async def _store_lost(self, *events: EventBody) -> None:
         """Commit the events of a reply that is cut off. It counts as stored from the time of writing: a stop during the
@@ -235,7 +241,7 @@ class ModelCall:
         while True:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
-            factor = self._env.calibrations[state.agent.model].factor
+            factor = self._env.calibration(state.agent).factor
             step = context_fitting.plan(
                 state,
                 system=system,
@@ -269,9 +275,9 @@ class ModelCall:
         A final answer that the user requested at a limit may exceed the run's limits, but never the monthly one.
         """
         await self._env.month.prepare()
-        room = self._room(
-            opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only
-        )
+        self._estimated, self._uncalibrated = ready.tokens, ready.uncalibrated
+        final = self._handle.current.final_only
+        room = self._room(opened, self._prompt_tokens, ready.request.max_tokens, within_run=not final)
         if isinstance(room, budget.ReachedLimit):
             stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
             await self._env.journal.append_if(
@@ -284,7 +290,7 @@ class ModelCall:
         """Reserve for a request that is sent once more, as the one before counts."""
         await self._env.month.prepare()
         final = self._handle.current.final_only
-        room = self._room(opened, self._estimated, request.max_tokens, within_run=not final)
+        room = self._room(opened, self._prompt_tokens, request.max_tokens, within_run=not final)
         if isinstance(room, budget.ReachedLimit) or room < request.max_tokens:
             raise _NoRoomToRetry
         await self._send(request.max_tokens)
@@ -313,7 +319,7 @@ class ModelCall:
         summary, usage = "", Usage()
         # A summary counts like a reply; without room for it the digest, which is free, is used.
         await self._env.month.prepare()
-        room = self._room(opened, step.tokens, min(SUMMARY_TOKENS, window // 5))
+        room = self._room(opened, math.ceil(step.tokens / min(1.0, factor)), min(SUMMARY_TOKENS, window // 5))
         if opened.dialect is not ToolDialect.GUIDED and not isinstance(room, budget.ReachedLimit):
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
@@ -383,7 +389,7 @@ class ModelCall:
 
     async def _send(self, reply_tokens: int) -> None:
         """Note that a request leaves: from now on it counts by the most it may cost, also after a kill."""
-        self._most = at_most(self._estimated, reply_tokens, self._info) if self._info is not None else Usage()
+        self._most = at_most(self._prompt_tokens, reply_tokens, self._info) if self._info is not None else Usage()
         if self._most.cost:
             self._env.month.sending(self._hold, SentKey(self._handle.run_id, OWN), self._most.cost)
             try:
@@ -391,6 +397,8 @@ class ModelCall:
             except BaseException:
                 self._env.month.free(self._hold)
                 raise
+        # The provider may have been disabled while the request was prepared; the commit of the error frees the hold.
+        await self._open(self._handle.current)
         self._sent = True
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
@@ -426,8 +434,8 @@ class ModelCall:
                         await self._env.journal.append(self._handle, retried)
                         continue
                     await self._store_lost(*lost, retried)
-                    self._partial_saved = False  # the next request is another one
                     await self._reserve_again(opened, request)
+                    self._partial_saved = False  # the next request is another one
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
                 if repetition is not None and repetition.over(delta):
@@ -470,8 +478,7 @@ class ModelCall:
         most, called = ready.request.max_tokens, self._called
         usage = counted(reply, tokens_input=ready.tokens, most_output=most, called=called) if sent else Usage()
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
-            calibration = self._env.calibrations[ready.request.model]
-            calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
+            self._env.calibration(self._handle.current.agent).observe(ready.uncalibrated, usage.tokens_input)
         usage = priced(usage, opened.info)
         self._env.month.charged(opened.info, usage.cost)
         used = {call.call.id for call in self._handle.current.calls}
@@ -528,8 +535,7 @@ class ModelCall:
         opened = await self._open(state)
         known = min(opened.window, state.window or opened.window)
         if error.n_prompt:
-            calibration = self._env.calibrations[state.agent.model]
-            calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
+            self._env.calibration(state.agent).observe(self._uncalibrated, error.n_prompt)
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
         guess = int(min(known, self._estimated or known) * SHRINK)
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or guess))

@@ -1,0 +1,86 @@
+"""What is sent to a model server, and what limits hold whatever servers report."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from tests.engine.conftest import Opener
+from tests.engine.runs.runs_on_fake_servers import is_chat
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Reply
+
+MODEL = "test-model"
+PRICE = 1_000.0
+"""US dollars for a million tokens of a prompt."""
+
+
+async def provider(atelier: Atelier, name: str, server: FakeOpenAI, price: float) -> None:
+    await atelier.providers.save(ProviderConfig(name=name, kind="openai", base_url=server.url))
+    await atelier.models.edit(name, MODEL, price_input=price, price_output=0.0)
+    await atelier.settings.update(name_by_model=False, memories_at_end="off")
+
+
+async def send(atelier: Atelier, provider: str, text: str) -> str:
+    workflow = await atelier.workflows.create("x")
+    agent = AgentConfig(name="A", provider=provider, model=MODEL, tools=(), max_tokens=256)
+    return await atelier.runs.send(workflow.id, text, agent=agent)
+
+
+async def statuses(atelier: Atelier, runs: list[str]) -> list[RunStatus]:
+    return [(await atelier.repos.runs.get(run)).status for run in runs]
+
+
+@pytest.mark.parametrize("first", ["free", "paid"])
+async def test_low_counts_of_a_server_make_no_room_beyond_the_limit(open_atelier: Opener, first: str) -> None:
+    """Not those of another provider's model of the same name, nor those of the model itself."""
+    low, gate = Reply(text="Hi.", usage={"prompt_tokens": 1, "completion_tokens": 1}), asyncio.Event()
+    async with FakeOpenAI() as free, FakeOpenAI() as paid, open_atelier(model_factory=None) as atelier:
+        await provider(atelier, "free", free, 0.0)
+        await provider(atelier, "paid", paid, PRICE)
+        {"free": free, "paid": paid}[first].script(low)
+        await atelier.runs.wait(await send(atelier, first, "word " * 2_000))
+        before = len([each for each in paid.requests if is_chat(each)])
+        # Each request has at least 3 000 tokens: there is room for one.
+        await atelier.settings.update(monthly_cost_limit=5_000 * PRICE / 1e6)
+        paid.script(Reply(text="One.", gate=gate), Reply(text="Two.", gate=gate))
+        runs = [await send(atelier, "paid", "word " * 2_000) for _ in range(2)]
+        async with asyncio.timeout(20):
+            sent = 0
+            while sent + (await statuses(atelier, runs)).count(RunStatus.PAUSED) < 2:
+                sent = len([each for each in paid.requests if is_chat(each)]) - before
+                await asyncio.sleep(0)
+        gate.set()
+        for run in runs:
+            await atelier.runs.wait(run)
+        assert sorted(await statuses(atelier, runs)) == sorted([RunStatus.COMPLETED, RunStatus.PAUSED])
+
+
+@pytest.mark.parametrize("moment", ["the limit is read", "the request is noted"])
+async def test_nothing_is_sent_to_a_provider_disabled_while_the_request_is_prepared(
+    open_atelier: Opener, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
+        await provider(atelier, "paid", server, PRICE)
+        month, journal = atelier.month_budget, atelier.repos.journal
+        owner, name = (month, "prepare") if moment == "the limit is read" else (journal, "save_partial")
+        before = getattr(owner, name)
+
+        async def disabling(*args: Any, **options: Any) -> None:
+            await before(*args, **options)
+            config = await atelier.providers.get("paid")
+            await atelier.providers.save(config.model_copy(update={"enabled": False}))
+
+        monkeypatch.setattr(owner, name, disabling)
+        run = await send(atelier, "paid", "Go")
+        await atelier.runs.wait(run)
+        assert await statuses(atelier, [run]) == [RunStatus.ERROR]
+        assert not [each for each in server.requests if is_chat(each)]
+        assert (await atelier.usage.month()).spent == 0.0
+        assert not month.in_flight, "what was set aside is free again"
