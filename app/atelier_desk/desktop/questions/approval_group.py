@@ -102,7 +102,10 @@ class GroupLine(QWidget):
             self.card.deleteLater()
             self.card = None
         self._show()
+        self.updateGeometry()  # Qt would do so later, and the group is laid out now
         self._group.moved()
+        self._group.height_changed.emit()
+        self._group.unfolded.emit()
 
 
 class ApprovalGroup(ApprovalFrame):
@@ -178,8 +181,8 @@ class ApprovalGroup(ApprovalFrame):
         for line in self.lines.values():
             line.arrange(width)
 
-    def _tallest(self) -> int:
-        return MOST_HEIGHT * (1 + any(line.card is not None for line in self.lines.values()))
+    def default_limit(self) -> int:
+        return super().default_limit() * (1 + any(line.card is not None for line in self.lines.values()))
 
     def moved(self) -> None:
         super().moved()
