@@ -43,6 +43,9 @@ from atelier_desk.support.visible_and_shortened_text import visible
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
+REVIEWED_HEIGHT = 2 * MOST_HEIGHT
+"""Maximum height of a call's own card, in logical pixels at 100 %: its group scrolls, so it rarely scrolls as well."""
+
 
 class GroupLine(QWidget):
     """``approval-line-<request id>``: a call with its risk and undo; ``approval-review-…`` opens its own card."""
@@ -78,7 +81,7 @@ class GroupLine(QWidget):
         self._what.setText(visible(wording.line(self.request)))
         self._risk.show_state(*wording.risk(self.request))
         self._undo.setText(undo := undo_text(self.request))
-        self._undo.setVisible(bool(undo))
+        self._undo.setVisible(bool(undo) and self.card is None)  # the card says it as well
         bind_text(self.review)
 
     def arrange(self, width: int) -> None:
@@ -87,6 +90,7 @@ class GroupLine(QWidget):
         across = side + theme().px(TITLE) <= width
         self._top.setDirection(QBoxLayout.Direction.LeftToRight if across else QBoxLayout.Direction.TopToBottom)
         if self.card is not None:
+            self.card.limit_height(theme().px(REVIEWED_HEIGHT))
             self.card.fit(width)
 
     def toggle(self) -> None:
