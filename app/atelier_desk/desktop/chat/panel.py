@@ -102,6 +102,7 @@ class ChatPanel(QWidget):
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
         self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
+        self.view.view_resized.connect(self.host.set_view_height)
         self.commands = self.host.commands = MessageCommands(
             bridge, self.host, self.view, self.pages, self.header.models, self
         )

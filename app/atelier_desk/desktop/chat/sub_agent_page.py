@@ -83,6 +83,7 @@ class AgentPage(QWidget):
         top = hbox(None, (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8)
         self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
+        self.view.view_resized.connect(self.host.set_view_height)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)
         self.composer.field.setObjectName("agent-input")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_HEIGHT = 460
 """Maximum height of a card, in logical pixels at 100 %; the part above the buttons scrolls."""
+LEAST_CARD = 220
+"""A card may always be this high, in logical pixels at 100 %: in a lower view the surroundings scroll."""
 LEAST_BODY = 20
 """Minimum height of the scrolled part, in logical pixels at 100 %: in a low pane the buttons take precedence."""
 LEAST_WIDTH = 120
@@ -49,11 +51,12 @@ class ApprovalFrame(QFrame):
     ``fit(width)`` sets and returns the height for that width; in an ordinary layout the card does so when it is
     resized.
 
-    Signals: ``height_changed`` when its height at the same width changes, ``show_requested(workflow_id)`` when the
-    user wants to see its workflow.
+    Signals: ``height_changed`` when its height at the same width changes, ``unfolded`` after that if the user opened or
+    closed a part of it, ``show_requested(workflow_id)`` when the user wants to see its workflow.
     """
 
     height_changed = Signal()
+    unfolded = Signal()
     show_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None, name: str) -> None:
@@ -99,9 +102,9 @@ class ApprovalFrame(QFrame):
         """Lay out the content for this width."""
         raise NotImplementedError
 
-    def _tallest(self) -> int:
-        """The default maximum height, in logical pixels at 100 %."""
-        return MOST_HEIGHT
+    def default_limit(self) -> int:
+        """The default maximum height, in pixels."""
+        return theme().px(MOST_HEIGHT)
 
     def set_where(self, workflow: str) -> None:
         """Set the workflow's name, shown if the card is outside its workflow; empty for none."""
@@ -133,7 +136,7 @@ class ApprovalFrame(QFrame):
             if self.column.hasHeightForWidth()
             else self.column.totalSizeHint().height()
         )
-        over = total - (self._most if self._most is not None else theme().px(self._tallest()))
+        over = total - (self.default_limit() if self._most is None else max(self._most, theme().px(LEAST_CARD)))
         if over > 0:
             shown = max(min(needed, theme().px(LEAST_BODY)), needed - over)
             total -= needed - shown

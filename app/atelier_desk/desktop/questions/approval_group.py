@@ -43,6 +43,9 @@ from atelier_desk.support.visible_and_shortened_text import visible
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
+REVIEWED_HEIGHT = 2 * MOST_HEIGHT
+"""Maximum height of a call's own card, in logical pixels at 100 %: its group scrolls, so it rarely scrolls as well."""
+
 
 class GroupLine(QWidget):
     """``approval-line-<request id>``: a call with its risk and undo; ``approval-review-…`` opens its own card."""
@@ -78,7 +81,7 @@ class GroupLine(QWidget):
         self._what.setText(visible(wording.line(self.request)))
         self._risk.show_state(*wording.risk(self.request))
         self._undo.setText(undo := undo_text(self.request))
-        self._undo.setVisible(bool(undo))
+        self._undo.setVisible(bool(undo) and self.card is None)  # the card says it as well
         bind_text(self.review)
 
     def arrange(self, width: int) -> None:
@@ -87,6 +90,7 @@ class GroupLine(QWidget):
         across = side + theme().px(TITLE) <= width
         self._top.setDirection(QBoxLayout.Direction.LeftToRight if across else QBoxLayout.Direction.TopToBottom)
         if self.card is not None:
+            self.card.limit_height(theme().px(REVIEWED_HEIGHT))
             self.card.fit(width)
 
     def toggle(self) -> None:
@@ -102,7 +106,10 @@ class GroupLine(QWidget):
             self.card.deleteLater()
             self.card = None
         self._show()
+        self.updateGeometry()  # Qt would do so later, and the group is laid out now
         self._group.moved()
+        self._group.height_changed.emit()
+        self._group.unfolded.emit()
 
 
 class ApprovalGroup(ApprovalFrame):
@@ -178,8 +185,8 @@ class ApprovalGroup(ApprovalFrame):
         for line in self.lines.values():
             line.arrange(width)
 
-    def _tallest(self) -> int:
-        return MOST_HEIGHT * (1 + any(line.card is not None for line in self.lines.values()))
+    def default_limit(self) -> int:
+        return super().default_limit() * (1 + any(line.card is not None for line in self.lines.values()))
 
     def moved(self) -> None:
         super().moved()

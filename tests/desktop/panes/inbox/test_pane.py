@@ -6,17 +6,22 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QPushButton, QWidget
 
+from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.inbox.ended_workflow_cards import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.display_data import AgentNode
@@ -195,6 +200,32 @@ async def test_an_approval_is_no_taller_than_the_pane(shown: Show) -> None:
     inbox.pane.window().resize(300, 460)
     await settle(30)
     assert card.height() <= view.height()
+    inbox.window.deleteLater()
+
+
+async def test_a_reviewed_diff_uses_the_height_of_a_low_pane(shown: Show) -> None:
+    """Its group has a scroll bar; a second one around a few lines of the diff would hide the rest of it."""
+    inbox = Inbox(shown)
+    for key in ("v1", "v3"):
+        inbox.engine.stored[key] = asks(key, run_id="r", tool="edit_file", operation="", effect="write")
+    added = [f"+line {number}" for number in range(14)]
+    diff = "\n".join(["--- a/b.md", "+++ b/b.md", "@@ -1,1 +1,15 @@", *added, " end"])
+    inbox.engine.set("approvals", "preview", [FileChange(action="changed", path="b.md", diff=diff, added=14)])
+    theme().set_scale(150)
+    inbox.pane.window().resize(420, 700)
+    await inbox.begin()
+    (group,) = inbox.pane.findChildren(ApprovalGroup)
+    child(group, QPushButton, "approval-review-v1").click()
+    await settle(30)
+    card = group.lines["v1"].card
+    assert card is not None
+    (shown_diff,) = card.findChildren(DiffView)
+    assert shown_diff.isVisible()
+    assert card.area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    group.area.ensureWidgetVisible(shown_diff)
+    visible = shown_diff.visibleRegion().boundingRect().height()
+    assert visible >= min(shown_diff.height(), group.area.viewport().height() - theme().px(8))
+    assert group.height() <= inbox.pane._area.viewport().height()
     inbox.window.deleteLater()
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     _Card = ApprovalCard | ApprovalGroup | QuestionCard | LimitCard
 
 
+_AROUND = 48
+"""Pixels at 100 % that an approval leaves free in the view: the space below it at the end, and a margin above."""
+
+
 class PendingRequests(QWidget):
     """A stack of request cards; each disappears when its request is settled.
 
@@ -37,6 +41,7 @@ class PendingRequests(QWidget):
         super().__init__(parent)
         self._host = host
         self._cards: dict[str, _Card] = {}
+        host.view_height_changed.connect(self._view_resized)
 
     def __len__(self) -> int:
         return len(self._cards)
@@ -81,6 +86,7 @@ class PendingRequests(QWidget):
         assert self._host.bridge is not None
         card = card_for(self._host.bridge, group, self)
         card.height_changed.connect(self.height_changed)
+        card.unfolded.connect(self._host.unfolded)
         return key, card
 
     @staticmethod
@@ -89,10 +95,18 @@ class PendingRequests(QWidget):
         card.setParent(None)
         card.deleteLater()
 
+    def _view_resized(self) -> None:
+        if self._cards:
+            self.height_changed.emit()
+
     def fit(self, width: int) -> int:
         """Stack the cards in this width; returns the height, 0 without cards."""
         y = 0
+        room = self._host.view_height - theme().px(_AROUND)
         for card in self._cards.values():
+            if isinstance(card, ApprovalCard | ApprovalGroup):
+                # Sentence, risk and buttons are in sight together; what is between them scrolls.
+                card.limit_height(min(card.default_limit(), room) if self._host.view_height else None)
             height = card.fit(width)
             card.setGeometry(0, y, width, height)
             y += height + theme().px(8)

@@ -42,6 +42,7 @@ class TranscriptHost(QObject):
         models: labels of models by provider and name, if they differ from the name.
         resend_text: what is done again when the message with this id, of this run, is edited or regenerated; may be
             empty.
+        view_height: of the visible part of the transcript, in pixels; 0 until it is known.
         commands: further actions on a message; None in a read-only transcript.
 
     Signals:
@@ -61,6 +62,7 @@ class TranscriptHost(QObject):
         report_requested: open the report with this name.
         files_requested: show the changes with these ids (a tuple).
         unfolded: the user opened or closed a part of an item, which must not scroll away from the pointer.
+        view_height_changed: the view is higher or lower; cards that are bounded by it change their height.
         status_changed: a short status text.
     """
 
@@ -80,6 +82,7 @@ class TranscriptHost(QObject):
     report_requested = Signal(str)
     files_requested = Signal(object)
     unfolded = Signal()
+    view_height_changed = Signal()
     status_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:
@@ -90,9 +93,16 @@ class TranscriptHost(QObject):
         self.approvals: ApprovalController | None = None
         self.bridge: Bridge | None = None
         self.versions = True
+        self.view_height = 0
         self.resend_text: Callable[[str, str], str] = lambda _run_id, _message_id: ""
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
+
+    def set_view_height(self, pixels: int) -> None:
+        """Set the height of the visible part of the transcript."""
+        if pixels != self.view_height:
+            self.view_height = pixels
+            self.view_height_changed.emit()
 
     def copy(self, text: str, *, formatted: bool = False) -> None:
         """Copy a text; ``formatted``: it is Markdown and is copied as rich text, too."""

@@ -84,10 +84,12 @@ class ChatView(QAbstractScrollArea):
     Signals:
         older_requested: the user scrolled near the first item.
         following_changed: the new value of ``following``.
+        view_resized: the new height of the visible part.
     """
 
     older_requested = Signal()
     following_changed = Signal(bool)
+    view_resized = Signal(int)
 
     def __init__(self, make: Factory, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -302,6 +304,8 @@ class ChatView(QAbstractScrollArea):
                     self._blank, top = held - top, held
             else:
                 top = self._measure_from_anchor(bar.value(), width, view_height)
+                if top > self._range_end():  # what the user opened was closed, or disappeared
+                    self._set_following(True)
             bar.setPageStep(view_height)
             bar.setSingleStep(theme().px(24))
             bar.setRange(0, self._range_end())
@@ -412,6 +416,7 @@ class ChatView(QAbstractScrollArea):
             (self.width() - side.width()) // 2, self.height() - side.height() - 10, side.width(), side.height()
         )
         self.jump.raise_()
+        self.view_resized.emit(self.viewport().height())
         self._place()
 
     def _measure_again(self) -> None:

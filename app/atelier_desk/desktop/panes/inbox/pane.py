@@ -19,7 +19,6 @@ from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
@@ -42,8 +41,6 @@ SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
 """Number of most recently changed workflows searched for unseen ends."""
 MINUTE_MS = 60_000
-LEAST_CARD = 220
-"""Minimum height of an approval in a low pane, in logical pixels at 100 %; below it the list scrolls."""
 
 
 class InboxPane(Pane):
@@ -94,7 +91,6 @@ class InboxPane(Pane):
         self._stack.addWidget(self._area)
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
-        bind(self._limit_cards, on="look")
         bind_text(self.heading, N_("Inbox"))
         bind(self._show, on="language")
 
@@ -264,10 +260,9 @@ class InboxPane(Pane):
 
     def _limit_cards(self) -> None:
         """Limit approvals to the pane's height, so that their buttons are visible."""
-        room = max(self._area.viewport().height(), theme().px(LEAST_CARD))
         for card in self._cards.values():
             if isinstance(card, ApprovalCard | ApprovalGroup):
-                card.limit_height(room)
+                card.limit_height(self._area.viewport().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:

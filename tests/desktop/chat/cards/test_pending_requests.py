@@ -1,0 +1,71 @@
+"""Requests to the user in the transcript: what must be read before a decision is in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup
+from atelier_desk.desktop.theme import theme
+from tests.desktop.chat.conftest import Team
+from tests.desktop.questions.approval_fixtures import asks
+from tests.helpers.child_widgets import child
+from tests.helpers.fake_bridge import settle
+
+LONG = {"content": "word " * 2_000}
+
+
+async def ask(team: Team, *names: str, arguments: dict[str, Any] = LONG) -> None:
+    """Calls of one reply wait for approval."""
+    for number, name in enumerate(names, 20):
+        team.approvals.append(asks(name, run_id="ada", call_id=f"c-{name}", arguments=arguments))
+        await team.send_event(
+            number, "validation_required", validation_id=name, call_id=f"c-{name}", tool="TodoTool", arguments=arguments
+        )
+    await settle(30)
+
+
+def in_sight(team: Team, part: QWidget) -> bool:
+    """Whether all of it is within the transcript's visible part."""
+    viewport = team.panel.view.viewport()
+    return viewport.rect().contains(part.rect().translated(part.mapTo(viewport, QPoint(0, 0))))
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_sentence_risk_and_buttons_of_a_long_approval_are_in_sight_together(team: Team, scale: int) -> None:
+    theme().set_scale(scale)
+    team.panel.resize(700, theme().px(480))
+    await ask(team, "v1")
+    (card,) = team.all(ApprovalCard, "approval-card")
+    names = ("approval-title", "approval-risk", "approval-approve", "approval-reject", "approval-scope")
+    assert [name for name in names if not in_sight(team, child(card, QWidget, name))] == []
+    team.panel.resize(700, theme().px(430))
+    await settle(30)
+    assert [name for name in names if not in_sight(team, child(card, QWidget, name))] == []
+    lower = card.height()
+    team.panel.resize(700, theme().px(480))
+    await settle(30)
+    assert card.height() > lower, "a higher view shows more of it"
+
+
+async def test_a_call_of_a_group_that_is_opened_stays_in_place(team: Team) -> None:
+    team.panel.resize(700, 600)
+    await ask(team, "v1", "v2")
+    view = team.panel.view
+    (group,) = team.all(ApprovalGroup, "approval-group")
+    review = child(group, QPushButton, "approval-review-v1")
+    before = review.mapTo(view.viewport(), QPoint(0, 0))
+    assert in_sight(team, review)
+    QTest.mouseClick(review, Qt.MouseButton.LeftButton)
+    await settle(30)
+    assert group.lines["v1"].card is not None
+    assert review.mapTo(view.viewport(), QPoint(0, 0)).y() == before.y()
+    assert not view.following
+    QTest.mouseClick(review, Qt.MouseButton.LeftButton)
+    await settle(30)
+    assert view.following, "closed again, the end is in sight and is followed"
