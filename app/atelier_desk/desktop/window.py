@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6 import QtGui  # for QKeySequence: importing it makes its class before the first paint
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTimer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.main_window import after_first_paint as after_first_paint
     from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
     from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
+    from atelier_desk.desktop.settings.pages.providers import ProvidersPage
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
@@ -230,7 +231,7 @@ class MainWindow(WindowActions):
         dialog = self.presenter.dialog if self.presenter is not None else None
         if dialog is None or not dialog.isVisible():
             return self.chat.clear_of()
-        return self.pages.height() - dialog.mapTo(self.pages, QPoint()).y()
+        return int(self.pages.height() - dialog.mapTo(self.pages, QPoint()).y())
 
     def _handle_dropped(self, files: list[str]) -> None:
         """Import dropped workflows and exported chats; attach other files to the message."""
@@ -428,7 +429,7 @@ class MainWindow(WindowActions):
             provider, model = await self.bridge.engine.teams.model_of(run_id)
             settings = self._open_settings()
             settings.show_page("providers")
-            settings.page("providers").show_price(provider, model)
+            cast("ProvidersPage", settings.page("providers")).show_price(provider, model)
 
         self.bridge.jobs.start(open_())
 
