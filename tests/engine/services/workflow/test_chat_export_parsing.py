@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -78,3 +79,22 @@ def test_only_complete_citation_marks_are_removed() -> None:
     chat = chat_of(_chatgpt("\ue200 Rye \ue200cite\ue202turn0\ue201bread"))
     assert chat is not None
     assert [node.text for node in chat.nodes] == ["\ue200 Rye bread"]
+
+
+def _tool_use(value: Any) -> dict[str, Any]:
+    block = {"type": "tool_use", "name": "search", "input": value}
+    return {"uuid": "x", "chat_messages": [{"sender": "assistant", "content": [block]}]}
+
+
+def test_the_input_of_a_tool_is_indented() -> None:
+    chat = chat_of(_tool_use({"query": "rye", "sites": ["a", "b"]}))
+    assert chat is not None
+    assert chat.nodes[0].text == '**search**\n\n```\n{\n "query": "rye",\n "sites": [\n  "a",\n  "b"\n ]\n}\n```'
+
+
+@pytest.mark.parametrize("depth", [100, 900])
+def test_the_indentation_of_a_deep_value_does_not_multiply_its_size(depth: int) -> None:
+    text = "[" * depth + "1, " * 1_000 + "1" + "]" * depth
+    chat = chat_of(_tool_use({"x": json.loads(text)}))
+    assert chat is not None
+    assert len(chat.nodes[0].text) < 5 * len(text)

@@ -27,6 +27,7 @@ _CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}+\ue201")
 _REASONING, _SUMMARY = '<details type="reasoning"', re.compile(r"\s*+<summary>[^<]*+</summary>")
 _REASONING_END = re.compile(r"</details>\s*+")
 """Open WebUI's representation of reasoning in a reply."""
+_INDENTED_TIMES = 4
 _YEARS = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 """Plausible range of chat times."""
 
@@ -347,7 +348,21 @@ def _value(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) if value else ""
+    """Return JSON with line breaks, without them if the indentation of deep values would multiply its size."""
+    if not value:
+        return ""
+    plain = json.dumps(value, ensure_ascii=False)
+    pieces: list[str] = []
+    left = _INDENTED_TIMES * len(plain)
+    try:
+        for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(value):
+            left -= len(piece)
+            if left < 0:
+                return plain
+            pieces.append(piece)
+    except RecursionError:
+        return plain
+    return "".join(pieces)
 
 
 def _joined(parts: Iterable[str]) -> str:
