@@ -92,7 +92,7 @@ def test_the_input_of_a_tool_is_indented() -> None:
     assert chat.nodes[0].text == '**search**\n\n```\n{\n "query": "rye",\n "sites": [\n  "a",\n  "b"\n ]\n}\n```'
 
 
-@pytest.mark.parametrize("depth", [100, 900])
+@pytest.mark.parametrize("depth", [100, 900, 983])
 def test_the_indentation_of_a_deep_value_does_not_multiply_its_size(depth: int) -> None:
     text = "[" * depth + "1, " * 1_000 + "1" + "]" * depth
     chat = chat_of(_tool_use({"x": json.loads(text)}))

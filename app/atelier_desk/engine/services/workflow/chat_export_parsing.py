@@ -348,13 +348,17 @@ def _value(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return JSON with line breaks, without them if the indentation of deep values would multiply its size."""
+    """Return JSON with line breaks, without them if the indentation of deep values would multiply its size.
+
+    Empty for a value nested deeper than Python writes.
+    """
     if not value:
         return ""
-    plain = json.dumps(value, ensure_ascii=False)
+    plain = ""
     pieces: list[str] = []
-    left = _INDENTED_TIMES * len(plain)
     try:
+        plain = json.dumps(value, ensure_ascii=False)
+        left = _INDENTED_TIMES * len(plain)
         for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(value):
             left -= len(piece)
             if left < 0:
