@@ -189,8 +189,10 @@ class ToastHost(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide):
+        if kind in (QEvent.Type.Resize, QEvent.Type.Move):
             self._place()
+        elif kind in (QEvent.Type.Show, QEvent.Type.Hide):
+            QTimer.singleShot(0, self, self._place)  # a widget that is being deleted is hidden as well
         elif (
             kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate)
             and self._toasts
