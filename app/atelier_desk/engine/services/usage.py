@@ -15,13 +15,14 @@ from atelier_desk.support.i18n import _
 class UsageService(Service):
     """Usage over time.
 
-    Totals equal those in the workflows' headers: both count the same events, including deleted ones; but what a
-    workflow shares with the one it was copied or imported from counts once, for the original.
+    Totals equal those in the workflows' headers: both count the same events, including deleted ones.
     """
 
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
         """Return the usage of the last ``days`` days including today; 0: all. Days are in ``zone``, by default this
         machine's.
+
+        A copy of a workflow includes the original's usage, like its header, on the original's days.
         """
         now = self._context.clock.now().astimezone(zone)
         since = None
@@ -36,10 +37,7 @@ class UsageService(Service):
             )
             for each in await self._context.repos.history.usage(since, zone)
         }
-        gone = await used.used_since(since)
-        single = [each for each in gone if each.number is not None]
-        missing = await self._context.repos.history.not_copied([request_of(each) for each in single]) if single else []
-        for row in (*(each for each in gone if each.number is None), *(single[place] for place in missing)):
+        for row in await used.used_since(since):
             key = (row.time.astimezone(zone).date(), row.workflow_id, row.agent_name, row.provider, row.model)
             sums[key] = sums.get(key, UsageSum()) + UsageSum(row.usage, row.requests, row.duration_ms)
         names = await used.names({key[1] for key in sums})

@@ -243,14 +243,6 @@ class HistoryRepository:
             partial(self._sum, lambda db: request_usage.totals(db, micros(since) if since is not None else 0, day_of))
         )
 
-    async def not_copied(self, gone: Sequence[request_usage.Request]) -> builtins.list[int]:
-        """The places of those requests of deleted runs that no copy of a workflow has; of equal ones the first.
-
-        Raises:
-            StorageError: as ``search``.
-        """
-        return await self._repaired(partial(self._sum, lambda db: request_usage.not_copied(db, gone)))
-
     async def cost(self, since: datetime, gone: Sequence[request_usage.Request] = ()) -> tuple[float, float]:
         """US dollars that requests of runs that are there, and those of ``gone``, cost since then, and how much of it
         is estimated; those of a copy of a workflow count once.

@@ -170,23 +170,14 @@ def _storable(figure: float) -> float:
 
 def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) -> list[UsageTotal]:
     """Sums since then by day, workflow, agent and model; ``day_of`` gives the day of a time in microseconds since
-    1970. A request that was copied with its workflow counts once, as in ``cost``: for the oldest run, as ids are in
-    order of time."""
+    1970."""
     day = lru_cache(maxsize=None)(lambda slot: day_of(slot * SLOT).toordinal())
     db.create_function("day_of", 1, day, deterministic=True)
     sums = ", ".join(f"{'max' if name == 'estimated' else 'sum'}({name})" for name in FIGURES)
-    same = ", ".join(SAME)
-    # Only requests of equal times are compared, as few are: windows over all take several times as long.
-    often = "SELECT time FROM request WHERE time >= ?1 GROUP BY time HAVING count(*) > 1"
-    nth = f"row_number() OVER (PARTITION BY run, {same} ORDER BY seq) AS nth"
-    equal = f"SELECT run, seq, {same}, {nth} FROM request WHERE time IN ({often})"  # noqa: S608
-    oldest = f"SELECT run, seq, min(run) OVER (PARTITION BY {same}, nth) AS original FROM ({equal})"  # noqa: S608
-    copies = f"SELECT run, seq FROM ({oldest}) WHERE run != original"  # noqa: S608
     rows = db.execute(
         f"SELECT day_of(time / {SLOT}), workflow, agent, iif(q.model = '', r.provider, q.provider), iif(q.model = "  # noqa: S608
         f"'', r.model, q.model),"
-        f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ?1 "
-        f"AND (q.run, q.seq) NOT IN ({copies}) GROUP "
+        f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ? GROUP "
         f"BY 1, 2, 3, 4, 5",
         (since,),
     )
@@ -209,19 +200,6 @@ def most_in_a_run(requests: Iterable[Request]) -> dict[tuple[float, ...], int]:
     return most
 
 
-def not_copied(db: sqlite3.Connection, gone: Iterable[Request]) -> list[int]:
-    """The places of those requests of deleted runs, as ``cost`` gets them, that no run has a copy of; each once."""
-    found: dict[tuple[tuple[float, ...], int], int] = {}
-    for place, each in enumerate(gone):
-        if each.seq >= max((count for (count,) in db.execute(_TIMES, each.identity)), default=0):
-            found.setdefault((each.identity, each.seq), place)
-    return list(found.values())
-
-
-_TIMES = f"SELECT count(*) FROM request WHERE {' AND '.join(f'{name} = ?' for name in SAME)} GROUP BY run"  # noqa: S608
-"""How often each run has a request, by identity."""
-
-
 def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tuple[float, float]:
     """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once.
 
@@ -239,8 +217,9 @@ def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tu
     once = f"SELECT {sums} FROM ({each}) GROUP BY {same}"  # noqa: S608
     query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({once})"  # noqa: S608
     spent, estimated = db.execute(query, (since,)).fetchone()
+    there = f"SELECT count(*) FROM request WHERE {' AND '.join(f'{name} = ?' for name in SAME)} GROUP BY run"  # noqa: S608
     for identity, times in most_in_a_run(gone).items():
-        copies = max((count for (count,) in db.execute(_TIMES, identity)), default=0)
+        copies = max((count for (count,) in db.execute(there, identity)), default=0)
         spent += max(0, times - copies) * max(0, identity[-2])
         estimated += max(0, times - copies) * max(0, identity[-1])
     return float(spent), float(estimated)

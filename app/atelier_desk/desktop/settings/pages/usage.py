@@ -205,7 +205,7 @@ class UsagePage(SettingsPage):
         cost = _("cost unknown") if total.cost is None else cost_text(total)
         facts = [count, cost, saved_text(total), _("generation time: {time}", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
-        notes = [_("What a copied or imported workflow shares with its original counts once.")]
+        notes = [_("The usage of a copied workflow includes that of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
                 "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from "
