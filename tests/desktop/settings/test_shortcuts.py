@@ -145,7 +145,7 @@ async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None
         (
             Qt.Key.Key_F,
             Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
-            "Ctrl+Shift+F est déjà utilisé par",
+            "est déjà utilisé par",
         ),
     ],
 )
