@@ -37,7 +37,7 @@ from types import CodeType, FrameType, FunctionType
 
 import pytest
 from _pytest.main import pytest_runtestloop
-from mutator import Mutant, mutants_of
+from mutant_generation import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
 GOAL = 0.9

@@ -12,8 +12,8 @@ JavaScript is compared with acorn (``--acorn FOLDER`` with it in ``node_modules`
 if installed: its parsers are approximate themselves (it omits Go's types inside functions); ``--differences`` lists
 what differs.
 
-Run: ``python -m tests.bench.bench_code_parsing_accuracy [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are only
-read, unless given with ``--traced FOLDER:PACKAGE:TESTS``, which runs them.
+Run: ``python -m tests.bench.bench_code_parsing_accuracy [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are
+only read, unless given with ``--traced FOLDER:PACKAGE:TESTS``, which runs them.
 """
 
 from __future__ import annotations

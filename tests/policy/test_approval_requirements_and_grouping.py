@@ -1,5 +1,7 @@
 """Which calls need a person's approval: every mode with every kind, risk, flag and threshold."""
 
+# judges: app/atelier_desk/policy/approval_strictness_and_grouping.py
+
 from __future__ import annotations
 
 import itertools

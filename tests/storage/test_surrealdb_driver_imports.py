@@ -8,7 +8,7 @@ import sys
 
 PROGRAM = """
 import asyncio, json, sys
-from atelier_desk.storage import surrealdb_driver
+from atelier_desk.storage import surrealdb_driver_loader
 from atelier_desk.storage.database_engine import Engine
 
 async def main():
@@ -16,7 +16,7 @@ async def main():
     said = (await engine.run("RETURN 6 * 7", {}))[0].value
     await engine.close()
     loaded = sorted({"aiohttp", "requests", "websockets.sync.client"} & set(sys.modules))
-    module = surrealdb_driver.surrealdb()
+    module = surrealdb_driver_loader.surrealdb()
     elsewhere = [module.AsyncSurreal("http://127.0.0.1:9"), module.Surreal("ws://127.0.0.1:9")]
     from surrealdb.connections.async_http import AsyncHttpSurrealConnection
     from surrealdb.connections.blocking_ws import BlockingWsSurrealConnection

@@ -1,5 +1,7 @@
 """Line ends of unchanged lines: in each form of an edit, even in files with mixed line ends."""
 
+# judges: app/atelier_desk/workspace/text_edits.py
+
 from __future__ import annotations
 
 from collections.abc import Callable

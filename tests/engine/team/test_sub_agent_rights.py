@@ -2,6 +2,8 @@
 request.
 """
 
+# judges: app/atelier_desk/engine/team/sub_agent_planning.py
+
 from __future__ import annotations
 
 import asyncio

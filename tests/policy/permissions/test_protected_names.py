@@ -1,5 +1,7 @@
 """Protected names, whose change always needs approval, in all spellings that lead to them."""
 
+# judges: app/atelier_desk/policy/permissions/call_facts.py
+
 from __future__ import annotations
 
 import pytest

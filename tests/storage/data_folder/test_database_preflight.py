@@ -78,7 +78,7 @@ async def test_a_clock_before_1970_is_refused(tmp_path: Path, monkeypatch: pytes
 def test_closing_a_database_needs_room_to_open_it_again(tmp_path: Path, room: int) -> None:
     script = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from atelier_desk.storage.data_folder import preflight\n"
+        "from atelier_desk.storage.data_folder import database_preflight\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))\n"
         "database_preflight.probe(Path(sys.argv[1]))"

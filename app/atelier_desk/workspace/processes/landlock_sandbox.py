@@ -53,8 +53,8 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
             replaces shared memory. ``pinned`` are folders below ``write`` that cannot be renamed, ``network`` allows
             internet sockets. ``masked``, with or without ``works``, are paths replaced by ``empty_file`` or
             ``empty_folder``.
-        forked: how this process was created, by ``linux_namespaces.fork``; without it at most mounts are available. If it
-            has its own namespaces, this returns in a process that it starts: the command is not the first process in them.
+        forked: how this process was created, by ``linux_namespaces.fork``; without it at most mounts are available. If
+            it has its own namespaces, this returns in a process that it starts: the command is not the first in them.
 
     Raises:
         OSError: the system refuses; nothing must be run then.
