@@ -55,7 +55,7 @@ check-setup:
 
 # Check the table of systems and Pythons in docs/install.md against the package index.
 platforms: $(OUT)/uv/bin/uv
-	$(BIN)/python packaging/wheel_platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
+	$(BIN)/python packaging/check_wheel_platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
 
 $(OUT)/uv/bin/uv: constraints.txt | environment
 	$(BIN)/python -m venv $(OUT)/uv
@@ -93,13 +93,13 @@ checks:
 	$(BIN)/python packaging/check_process_starts.py
 	$(BIN)/python packaging/check_late_imports.py
 	$(BIN)/python packaging/check_item_delegates.py
-	$(BIN)/python packaging/check_stream_payloads.py
-	$(BIN)/python packaging/check_settings_pages.py
+	$(BIN)/python packaging/check_stream_payload_imports.py
+	$(BIN)/python packaging/check_settings_page_controls.py
 	$(BIN)/python packaging/check_plain_text_widgets.py
 	$(BIN)/python packaging/generated_docs.py check
 	$(BIN)/python packaging/check_language_theme_bindings.py
-	$(BIN)/python packaging/check_forwarding.py
-	$(BIN)/python packaging/check_banned_words.py
+	$(BIN)/python packaging/check_forwarding_and_protocols.py
+	$(BIN)/python packaging/check_banned_names.py
 
 # Generate THIRD-PARTY-NOTICES from the installed packages; fails for a licence that packaging/third_party_notices.py does not list.
 notices: setup
@@ -175,7 +175,7 @@ CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
 
 mutants: setup
-	$(BIN)/python packaging/mutants.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))
+	$(BIN)/python packaging/mutation_testing.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))
 
 e2e: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install

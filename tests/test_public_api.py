@@ -32,7 +32,7 @@ def test_the_package_needs_no_qt() -> None:
 def test_the_exported_names_are_those_of_the_engine() -> None:
     from atelier_desk import Answer, Atelier, tool
     from atelier_desk.engine.atelier import Atelier as RealAtelier
-    from atelier_desk.engine.runs.one_prompt import Answer as RealAnswer
+    from atelier_desk.engine.runs.answer_collector import Answer as RealAnswer
     from atelier_desk.tools.custom import tool as real_tool
 
     assert (Answer, Atelier, tool) == (RealAnswer, RealAtelier, real_tool)

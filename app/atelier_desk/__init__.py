@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.runs.one_prompt import Answer
+    from atelier_desk.engine.runs.answer_collector import Answer
     from atelier_desk.tools.custom import tool
 
 __version__ = "0.1.0"
 
 __all__ = ["Answer", "Atelier", "tool"]
 
-_HOMES = {"Answer": "engine.runs.one_prompt", "Atelier": "engine.atelier", "tool": "tools.custom"}
+_HOMES = {"Answer": "engine.runs.answer_collector", "Atelier": "engine.atelier", "tool": "tools.custom"}
 
 
 def __getattr__(name: str) -> Any:

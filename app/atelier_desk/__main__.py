@@ -7,8 +7,8 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from atelier_desk.cli.main import parse_or_exit, utf8_streams, working_folder_gone
 from atelier_desk.cli.parser import FAILED
+from atelier_desk.cli.startup import parse_or_exit, utf8_streams, working_folder_gone
 from atelier_desk.support.garbage_collection import THRESHOLDS
 from atelier_desk.support.i18n import _
 
@@ -50,12 +50,12 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
 
     Without a terminal either, run one example.
     """
-    from atelier_desk import one_window
+    from atelier_desk.engine.ipc import single_window
 
-    problem = one_window.desktop_problem()
+    problem = single_window.desktop_problem()
     if problem is None:
-        root = one_window.default_data_dir(arguments.data_dir)
-        window = one_window.the_one_window(root, quick=quick)
+        root = single_window.default_data_dir(arguments.data_dir)
+        window = single_window.the_one_window(root, quick=quick)
         if isinstance(window, int):
             return window
         gc.disable()  # what is made until the first paint stays; the window collects later, by a timer

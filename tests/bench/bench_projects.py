@@ -5,7 +5,7 @@
 Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and
 with the bare insertion of the same rows into another database: no program that stores its graph there can be faster,
 however it parses. One row per relation is compared with one row per file that packs its relations. Exploring is timed
-in the index, and as the window receives it. Descriptions: see ``bench_description_search``, which also uses other
+in the index, and as the window receives it. Descriptions: see ``bench_code_search_accuracy``, which also uses other
 repositories. The large index is made up: names and words by Zipf's law, five calls per scope, random vectors.
 """
 
@@ -32,12 +32,12 @@ from atelier_desk.engine.projects.indexing_run import ROWS
 from atelier_desk.knowledge.projects.entity_texts import query_stems, terms
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.search import around
-from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.knowledge.row_vectors import RowVectors
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.project_graph_rows import Edge, LightRow, entity_id, file_entity, file_key_of
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement, Store
-from tests.bench.bench_description_search import described
+from tests.bench.bench_code_search_accuracy import described
 
 ROOT = Path(__file__).parents[2]
 SCOPES, QUICK_SCOPES = 100_000, 20_000

@@ -1,4 +1,4 @@
-"""Comparison with durable frameworks, a part of ``bench_peers``: what a run costs and stores, and what a kill leaves.
+"""Durable frameworks, a part of ``bench_agent_frameworks``: what a run costs and stores, and what a kill leaves.
 
 Each framework has its own durable store and syncs it at every step, as ours does: pydantic-ai with DBOS (SQLite),
 langgraph with its SQLite checkpointer, openai-agents with its SQLite session.
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench.peers.processes import Child, Ended, scripted_server
+from tests.bench.peers.child_processes import Child, Ended, scripted_server
 
 OURS = "atelier:fsync"
 MODULES = {

@@ -52,7 +52,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
         os.write(1, b"open\n")
         workflows = await atelier.workflows.list()
         if not workflows:
-            command = ("-m", "tests.helpers.servers.mcp_client_requests", str(effects))
+            command = ("-m", "tests.helpers.servers.mcp_elicitation_and_sampling", str(effects))
             await atelier.mcp.save(
                 McpServer(name="asks", command=sys.executable, args=command, folder=str(ROOT)), new=True
             )

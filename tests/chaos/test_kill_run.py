@@ -109,7 +109,7 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("point", ["before_commit:approval_decided", "after_commit:approval_decided"])
 def test_kill_while_a_standing_rule_is_made(point: str, tmp_path: Path) -> None:
     """The rule and the decision it came with are stored together, or neither is."""
-    world = World(tmp_path, "tests.chaos.approval_worker")
+    world = World(tmp_path, "tests.chaos.standing_rule_worker")
     kill_at(world, point, 1, FIGURES)
     assert world.status == "completed"
     assert world.effects() == ["once"]

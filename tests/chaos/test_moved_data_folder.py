@@ -97,7 +97,7 @@ def move(folder: Path, samples: Path, command: str, way: str, chance: random.Ran
     words = [
         sys.executable,
         "-m",
-        "tests.chaos.moved_folder_worker",
+        "tests.chaos.moved_data_folder_worker",
         str(folder / "effects"),
         "--data-dir",
         str(data),

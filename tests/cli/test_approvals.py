@@ -11,7 +11,7 @@ from atelier_desk.cli.approval_text import decision
 from atelier_desk.domain.approval import NOBODY_TO_ASK
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result
-from tests.cli.tool_calls import calculate, call
+from tests.cli.scripted_tool_calls import calculate, call
 
 
 def waiting(cli: Cli, *options: str) -> Result:

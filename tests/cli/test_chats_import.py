@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.conftest import Cli
-from tests.engine.services.chat_exports import bread, claude, write, zipped
+from tests.engine.services.sample_chat_exports import bread, claude, write, zipped
 
 
 def test_chats_are_listed_chosen_and_imported(cli: Cli, tmp_path: Path) -> None:

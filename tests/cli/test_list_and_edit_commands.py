@@ -26,8 +26,8 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.cli.conftest import Cli
-from tests.cli.stored_conversation import talk
-from tests.engine.services.agent_file import FILE
+from tests.cli.run_conversation import talk
+from tests.engine.services.sample_agent_file import FILE
 from tests.helpers.database_templates import PlaceDatabase
 from tests.helpers.scripted_teams import ask_user
 from tests.llm.models_dev_server import ModelsDev, told

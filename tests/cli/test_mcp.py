@@ -18,7 +18,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
 from tests.helpers.memory_keyring import MemoryKeyring
-from tests.helpers.servers.mcp_stdio import ECHO, tool
+from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, bundle_of, plain
 
 __all__ = ["plain"]

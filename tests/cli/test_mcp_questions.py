@@ -18,7 +18,7 @@ CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]
 @pytest.fixture
 def waiting(cli: Cli, tmp_path: Path) -> str:
     """A run that waits for an answer to its server; returns the id of the question."""
-    script = ("-m", "tests.helpers.servers.mcp_client_requests", str(tmp_path / "notes"))
+    script = ("-m", "tests.helpers.servers.mcp_elicitation_and_sampling", str(tmp_path / "notes"))
     added = ("mcp", "add", "asks", "--agent", "Assistant", "--folder", str(Path.cwd()), "--no-test", "--command")
     assert cli(*added, sys.executable, *script).status == 0
     assert cli("run", "Book", "--agent", "Assistant", "--on-approval", "allow", steps=[CALL]).status == 5

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.argparse_text import WORDS
+from atelier_desk.cli.argparse_translation import WORDS
 from atelier_desk.cli.command_arguments import memory, shared_options
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.parser import HelpShown, Usage, build_parser, parse

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
-from tests.cli.served_providers import serving
+from tests.cli.server_thread import serving
 from tests.helpers.servers.anthropic import FakeAnthropic, error_body
 from tests.helpers.servers.google import FakeGoogle
 from tests.helpers.servers.ollama import FakeOllama

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.cli.conftest import Cli
-from tests.cli.tool_calls import ask, calculate, call
+from tests.cli.scripted_tool_calls import ask, calculate, call
 
 
 def test_json_output_is_only_the_stream(cli: Cli) -> None:

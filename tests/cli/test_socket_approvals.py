@@ -21,7 +21,7 @@ from atelier_desk.engine.ipc.client import find_holder
 from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from tests.cli.tool_calls import calculate
+from tests.cli.scripted_tool_calls import calculate
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.ipc.conftest import datadir as short_datadir  # noqa: F401 - a fixture

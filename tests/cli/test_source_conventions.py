@@ -19,7 +19,7 @@ LATE = {
 ASKS = {
     "command_result.py": 3,  # the one place
     "event_renderers.py": 1,  # the stream of a run
-    "follow.py": 1,
+    "run_follower.py": 1,
     "commands/run.py": 2,  # notes about the turn
     "commands/chat.py": 1,  # refuses JSON
     "commands/mcp.py": 1,  # output that is no text is refused only for people

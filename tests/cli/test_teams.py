@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.cli.conftest import Cli, Configure
-from tests.cli.tool_calls import ask, calculate, call
+from tests.cli.scripted_tool_calls import ask, calculate, call
 
 TEAM = ("--approval", "free", "--tools", "SpawnAgentTool,CalculatorTool,UserQuestionTool")
 

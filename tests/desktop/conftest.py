@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support import i18n
 
 if TYPE_CHECKING:
-    from tests.helpers.main_window import Program
+    from tests.helpers.main_window_with_fake_engine import Program
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +58,6 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def program(qtbot: QtBot) -> Program:
     """The main window over a fake engine; imported on use, most tests need no window."""
-    from tests.helpers.main_window import Program
+    from tests.helpers.main_window_with_fake_engine import Program
 
     return Program(qtbot)

@@ -38,14 +38,14 @@ from atelier_desk.presentation.rows.transcript import Transcript
 from atelier_desk.presentation.rows.transcript_entries import entry_from
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.helpers import section_plugin
+from tests.helpers import tool_section_plugin
 from tests.helpers.child_widgets import child
 
 
 @pytest.fixture(autouse=True)
 def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "rooms").mkdir()
-    with section_plugin.room(tmp_path / "rooms", monkeypatch) as folder:
+    with tool_section_plugin.room(tmp_path / "rooms", monkeypatch) as folder:
         yield folder
 
 
@@ -74,7 +74,7 @@ def test_its_messages_are_extracted_for_the_catalogue(garden: Path) -> None:
     words = {
         each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
     }
-    assert words >= set(section_plugin.FRENCH)
+    assert words >= set(tool_section_plugin.FRENCH)
 
 
 async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
@@ -92,7 +92,7 @@ async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
     assert child(boxes, QCheckBox, "tool-group-Garden").text() == "Garden"
     assert "Garden" in texts(listing)
-    section_plugin.speak_french(monkeypatch)
+    tool_section_plugin.speak_french(monkeypatch)
     boxes.set_choices(tool_choices(infos))
     listing.show_tools(infos)
     assert child(boxes, QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
@@ -165,7 +165,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         assert not (atelier.datadir.attachments / workflow_id).exists()
         assert (atelier.datadir.attachments / copy.id / artefact.sha256).read_bytes() == b"\x00plan"
 
-    section_plugin.speak_french(monkeypatch)
+    tool_section_plugin.speak_french(monkeypatch)
     card.refresh()
     assert card.words() == ("Arrosoir", "5 litres pour roses")
 

@@ -214,7 +214,7 @@ def test_the_first_paint_makes_no_classes_of_qt_that_it_does_not_show(tmp_path: 
         "    made &= {*vars(QtWidgets), *vars(QtGui), *vars(QtCore)}\n"
         "    loaded = {'html', 'platform', 'pydantic', 'qasync', 'atelier_desk.engine.atelier'}\n"
         "    loaded &= {*sys.modules}\n"
-        "    loaded |= {each for each in sys.modules if each.endswith('after_first_paint')}\n"
+        "    loaded |= {each for each in sys.modules if each.endswith('deferred_imports')}\n"
         "    print('painted', *made, *loaded, flush=True)\n"
         "    os._exit(0)\n"
         "from pathlib import Path\n"
@@ -283,7 +283,7 @@ def test_the_layout_is_saved_while_the_window_is_used(
     engine = Engine()
     hooks: list[str] = []
     opening: list[str] = []
-    monkeypatch.setattr("atelier_desk.desktop.main_window.window_layout.WAIT_MS", 1)
+    monkeypatch.setattr("atelier_desk.desktop.main_window.layout_saving.WAIT_MS", 1)
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
@@ -403,8 +403,8 @@ def test_a_module_that_cannot_be_loaded_is_reported_once(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str
 ) -> None:
     """The box of the report is loaded alone; when it is the damaged one, the log has the report."""
-    monkeypatch.delitem(sys.modules, "atelier_desk.desktop.main_window.after_first_paint", raising=False)
-    monkeypatch.delattr("atelier_desk.desktop.main_window.after_first_paint", raising=False)
+    monkeypatch.delitem(sys.modules, "atelier_desk.desktop.main_window.deferred_imports", raising=False)
+    monkeypatch.delattr("atelier_desk.desktop.main_window.deferred_imports", raising=False)
     monkeypatch.setitem(sys.modules, f"atelier_desk.desktop.{damaged}", None)
     shown: list[str] = []
     original = desktop.Program._show_crash

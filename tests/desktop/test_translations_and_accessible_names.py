@@ -32,7 +32,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.support import i18n
-from tests.desktop.panes.started_docks import started
+from tests.desktop.panes.started_window import started
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import FakeBridge, settle
 

@@ -24,9 +24,9 @@ from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.step_mode import WaitingStep
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.helpers.main_window import Program
+from tests.helpers.fake_project_service import Projects
+from tests.helpers.main_window_with_fake_engine import Program
 from tests.helpers.mouse_wheel import changed_by_wheel, inputs
-from tests.helpers.sample_project import Projects
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli.served_providers import serving
+from tests.cli.server_thread import serving
 from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.scripted_model_server import calculate

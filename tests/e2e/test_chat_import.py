@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QListView, QListWidget
 
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rows
-from tests.engine.services.chat_exports import bread, claude, librechat, open_webui, zipped
+from tests.engine.services.sample_chat_exports import bread, claude, librechat, open_webui, zipped
 
 
 def test_exported_chats_are_selected_imported_shown_and_undone(open_app: OpenApp, tmp_path: Path) -> None:

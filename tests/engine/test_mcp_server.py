@@ -10,7 +10,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier, mcp_server
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.mcp.conftest import Make, plain
 
 __all__ = ["plain"]

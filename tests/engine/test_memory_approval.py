@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
-from tests.engine.remembering_turns import answered, regenerate, remember
+from tests.engine.memory_turn_steps import answered, regenerate, remember
 
 
 async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: Opener) -> None:

@@ -6,7 +6,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.engine.remembering_turns import answered, regenerate, remember
+from tests.engine.memory_turn_steps import answered, regenerate, remember
 
 
 async def memories(atelier: Atelier) -> list[Memory]:

@@ -23,7 +23,7 @@ from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.helpers.fake_websites import Reply, html, parsed_here, sites
-from tests.helpers.run_events import agent as agent_of
+from tests.helpers.runs_without_driver import agent as agent_of
 
 CART = '''def total(prices):
     """Add up what is in the cart."""

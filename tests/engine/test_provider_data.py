@@ -31,7 +31,7 @@ from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.openai_responses import FakeResponses
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.helpers.servers.signed_replies import SIGNING, SigningServer
+from tests.helpers.servers.signature_checking_servers import SIGNING, SigningServer
 
 TOOLS = ("CalculatorTool", "SpawnAgentTool", "TodoTool")
 

@@ -128,10 +128,10 @@ async def sites() -> AsyncIterator[Sites]:
 
 async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_more: object) -> WorkerReply:
     """Replaces ``ask_once``: runs the process's code without starting one."""
-    from atelier_desk.web import page_text
+    from atelier_desk.web import page_to_markdown_process
 
-    assert module == page_text.__name__
-    return WorkerReply(page_text.page(data, *arguments))
+    assert module == page_to_markdown_process.__name__
+    return WorkerReply(page_to_markdown_process.page(data, *arguments))
 
 
 def html(title: str, *paragraphs: str, head: str = "") -> bytes:

@@ -43,10 +43,10 @@ IMPORTED = (
     "atelier_desk.engine.services",
     "atelier_desk.knowledge.memory_search",
     "atelier_desk.llm",
-    "atelier_desk.media.picture_conversion",
+    "atelier_desk.media.picture_conversion_process",
     "atelier_desk.storage",
     "atelier_desk.tools",
-    "atelier_desk.web.page_text",
+    "atelier_desk.web.page_to_markdown_process",
     "atelier_desk.workspace.documents",
     "tests.engine.conftest",
 )

@@ -28,7 +28,7 @@ MOST_SIGN_INS = 3
 
 
 class Person:
-    """Accepts the suggestions of forms; see ``mcp.client_requests.RequestHandler``."""
+    """Accepts the suggestions of forms; see ``mcp.server_requests.RequestHandler``."""
 
     roots: Sequence[str] = ()
     model = "none"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import atelier_desk.llm.provider_kinds as package
-from atelier_desk.llm import registry
+from atelier_desk.llm import provider_type_registry
 
 ACME = '''
 """Acme's servers: chat completions at a place of their own, with the key in a header of their own."""
@@ -16,7 +16,7 @@ ACME = '''
 from pathlib import Path
 
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
-from atelier_desk.llm.registry import ProviderType, register
+from atelier_desk.llm.provider_type_registry import ProviderType, register
 
 
 class AcmeProvider(OpenAICompatibleProvider):
@@ -53,4 +53,4 @@ def plugged(folder: Path) -> Iterator[None]:
     finally:
         package.__path__.remove(str(folder))
         sys.modules.pop("atelier_desk.llm.provider_kinds.acme", None)
-        registry._types.pop("acme", None)
+        provider_type_registry._types.pop("acme", None)

@@ -8,7 +8,7 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 TEAM_TOOLS = (
     "CalculatorTool",

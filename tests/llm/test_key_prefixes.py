@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.key_prefixes import maker_of, refuse_another_maker
-from atelier_desk.llm.registry import provider_type
+from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
 

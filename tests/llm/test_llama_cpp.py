@@ -18,7 +18,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, TextDelta
 from atelier_desk.llm.network.local_server_detection import detect
-from tests.llm.stream_requests import ADD, answer, ask, called, provider, reply_of, result, send
+from tests.llm.provider_requests import ADD, answer, ask, called, provider, reply_of, result, send
 
 pytestmark = pytest.mark.model
 

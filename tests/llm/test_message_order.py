@@ -18,7 +18,7 @@ from atelier_desk.llm.message_order import (
     function_name,
     mistral_id,
 )
-from tests.llm.stream_requests import called, result
+from tests.llm.provider_requests import called, result
 
 IMAGE = ImagePart(media_type="image/png", data="aGk=")
 

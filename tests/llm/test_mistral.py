@@ -21,14 +21,14 @@ from mistralai.client.models import AssistantMessage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
-from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
+from atelier_desk.llm.replies.chat_completion_parser import ChatCompletionParser
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FIELDS, FakeMistral
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.conversation_shapes import ANY, SHAPES, conversation
-from tests.llm.stream_requests import ADD, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.irregular_conversations import ANY, SHAPES, conversation
+from tests.llm.provider_requests import ADD, answer, ask, called, collect, joined, provider, result, send
 
 KEY = "mistral-test-key-1"
 THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}

@@ -8,7 +8,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.model_assumptions import dialect_for, is_embedder_name, merge_profile, profile
 from atelier_desk.llm.prices import price_of
-from atelier_desk.llm.registry import provider_type
+from atelier_desk.llm.provider_type_registry import provider_type
 
 
 @pytest.mark.parametrize(
@@ -152,5 +152,5 @@ def test_the_edit_forms_offered_to_a_model() -> None:
 
 def test_a_model_is_profiled_without_the_list_of_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each request needs a profile, and the list reads a folder."""
-    monkeypatch.setattr("atelier_desk.llm.registry.provider_types", lambda: pytest.fail("listed"))
+    monkeypatch.setattr("atelier_desk.llm.provider_type_registry.provider_types", lambda: pytest.fail("listed"))
     assert profile("", "gpt-4o-mini").supports_tools

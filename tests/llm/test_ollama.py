@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.stream_requests import ADD, JSON, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.provider_requests import ADD, JSON, answer, ask, called, collect, joined, provider, result, send
 
 
 @pytest.fixture

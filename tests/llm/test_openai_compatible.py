@@ -14,7 +14,7 @@ from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_sc
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.stream_requests import (
+from tests.llm.provider_requests import (
     ADD,
     answer,
     arguments,

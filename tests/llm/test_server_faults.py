@@ -17,7 +17,7 @@ from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.openai_responses import FakeResponses
 from tests.helpers.servers.scripted_http_server import Failure, FakeServer, Reply
-from tests.llm.stream_requests import ask, collect, provider, reply_of, run
+from tests.llm.provider_requests import ask, collect, provider, reply_of, run
 
 KINDS: dict[str, type[FakeServer]] = {
     "anthropic": FakeAnthropic,

@@ -15,7 +15,7 @@ from atelier_desk.llm.token_and_cost_estimates import (
     highest_input_price,
     priced,
 )
-from tests.llm.stream_requests import ADD, ask, called
+from tests.llm.provider_requests import ADD, ask, called
 
 
 def test_estimates_count_bytes() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.mcp import McpServer
-from tests.helpers.servers import mcp_stdio
+from tests.helpers.servers import misbehaving_mcp_stdio
 
 
 class PlainServer:
@@ -32,7 +32,7 @@ class PlainServer:
 
     @property
     def command(self) -> tuple[str, tuple[str, ...]]:
-        return sys.executable, ("-S", "-E", mcp_stdio.__file__, str(self.file))
+        return sys.executable, ("-S", "-E", misbehaving_mcp_stdio.__file__, str(self.file))
 
     def config(self, name: str = "plain", **fields: Any) -> McpServer:
         command, arguments = self.command
@@ -60,8 +60,8 @@ def plain(tmp_path: Path) -> Make:
 
 def bundle_of(folder: Path) -> Path:
     """A bundle with the script, which requires a token."""
-    orders = json.dumps({"tools": [mcp_stdio.ECHO]})
-    script = Path(mcp_stdio.__file__).read_text()
+    orders = json.dumps({"tools": [misbehaving_mcp_stdio.ECHO]})
+    script = Path(misbehaving_mcp_stdio.__file__).read_text()
     config = {"command": sys.executable, "args": ["-S", "-E", "${__dirname}/server.py", "${__dirname}/orders.json"]}
     manifest = {
         "manifest_version": "0.3", "name": "packed", "version": "1", "description": "The script.",

@@ -18,7 +18,7 @@ from atelier_desk.mcp import stdio_transport
 from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.workspace.processes import stdio_process
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.servers.mcp_stdio import ECHO, tool
+from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive
 from tests.mcp.mcp_connections import answer_of, connected, refused
 

@@ -24,7 +24,7 @@ from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.mcp_servers import FREE, added, ended
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_sign_in import served
-from tests.helpers.servers.mcp_stdio import ECHO, tool
+from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
 from tests.mcp.mcp_connections import answer_of, connected, refused
 

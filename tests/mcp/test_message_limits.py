@@ -14,12 +14,12 @@ import pytest
 
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
-from atelier_desk.mcp import client_requests, message_limits
+from atelier_desk.mcp import message_limits, server_requests
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.message_limits import MessageRate, TooManyValuesError, ValueLimit
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_sign_in import served
-from tests.helpers.servers.mcp_stdio import ECHO, tool
+from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive
 from tests.mcp.mcp_connections import connected, refused
 
@@ -124,7 +124,7 @@ async def test_requests_that_are_always_declined_do_not_keep_a_call_open(plain: 
         with connection.answers.serving(Nobody()) as open_call:
             asked = connection.request(lambda client: client.session.call_tool("asks on", {}), 0.5, serving=open_call)
             assert (await refused(asyncio.wait_for(asked, 20))).code == "timeout"
-            assert 1 <= len(open_call.notes) <= client_requests.MOST_NOTES
+            assert 1 <= len(open_call.notes) <= server_requests.MOST_NOTES
 
 
 async def test_a_call_may_ask_a_person_only_a_limited_number_of_times(
@@ -139,8 +139,8 @@ async def test_a_call_may_ask_a_person_only_a_limited_number_of_times(
             self.asked += 1
             raise UsageError("enough")
 
-    monkeypatch.setattr(client_requests, "MOST_TURNS", 3)
-    answers, desk = client_requests.Answers(clock, "plain"), Busy()
+    monkeypatch.setattr(server_requests, "MOST_TURNS", 3)
+    answers, desk = server_requests.Answers(clock, "plain"), Busy()
     form = types.ElicitRequestFormParams(
         message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
     )
@@ -241,7 +241,7 @@ async def test_a_server_over_http_that_asks_without_pause_is_abandoned(clock: Ma
         with connection.answers.serving(desk) as open_call:
             error = await refused(asyncio.wait_for(connection.call("echo", {"text": "x"}, serving=open_call), 20))
         assert (error.code, "100 requests" in str(error)) == ("flood", True)
-        assert desk.asked <= client_requests.MOST_TURNS
+        assert desk.asked <= server_requests.MOST_TURNS
         assert connection.state is McpState.FAILED
 
 

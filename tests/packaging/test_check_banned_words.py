@@ -29,7 +29,7 @@ def test_a_banned_word_is_found_in_visible_names(
     load: Callable[[str], ModuleType], tmp_path: Path, source: str, names: list[str]
 ) -> None:
     (tmp_path / "module.py").write_text(source)
-    wrong = load("check_banned_words").problems(tmp_path, "kept: stored\nlook: inspect")
+    wrong = load("check_banned_names").problems(tmp_path, "kept: stored\nlook: inspect")
     assert [each.split(": ")[1] for each in wrong] == names
 
 
@@ -37,7 +37,7 @@ def test_a_module_name_is_checked_and_the_replacement_is_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     (tmp_path / "first_look.py").write_text("")
-    assert load("check_banned_words").problems(tmp_path, TABLE.splitlines()[2]) == [
+    assert load("check_banned_names").problems(tmp_path, TABLE.splitlines()[2]) == [
         "first_look.py:1: first_look: instead of 'look' use inspect"
     ]
 
@@ -47,7 +47,7 @@ def test_an_exception_covers_one_module_and_is_reported_when_unneeded(
 ) -> None:
     for name in ("old.py", "new.py"):
         (tmp_path / name).write_text("kept = 1")
-    assert [each.partition(": ")[0] for each in load("check_banned_words").problems(tmp_path, TABLE)] == [
+    assert [each.partition(": ")[0] for each in load("check_banned_names").problems(tmp_path, TABLE)] == [
         "new.py:1",
         "packaging/banned_names.txt",
     ]

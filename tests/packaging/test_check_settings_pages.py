@@ -25,7 +25,7 @@ import pytest
     ],
 )
 def test_a_constructed_control_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
-    found = {each for _line, each in load("check_settings_pages").constructed(source)}
+    found = {each for _line, each in load("check_settings_page_controls").constructed(source)}
     assert found == ({what} if what else set())
 
 
@@ -34,5 +34,7 @@ def test_an_unlisted_page_and_an_unneeded_entry_are_reported(load: Callable[[str
         (tmp_path / name).write_text(
             "a = 1" if name == "plain.py" else "from PySide6.QtWidgets import QLabel\na = QLabel()"
         )
-    found = load("check_settings_pages").problems(tmp_path, {"listed.py": "so", "plain.py": "so", "gone.py": "so"})
+    found = load("check_settings_page_controls").problems(
+        tmp_path, {"listed.py": "so", "plain.py": "so", "gone.py": "so"}
+    )
     assert [each.partition(": ")[0] for each in found] == ["new.py:2", "gone.py", "plain.py"]

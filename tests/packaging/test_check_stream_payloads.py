@@ -22,7 +22,9 @@ import pytest
     ],
 )
 def test_a_payload_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
-    assert {each for _line, each in load("check_stream_payloads").payloads(source)} == ({what} if what else set())
+    assert {each for _line, each in load("check_stream_payload_imports").payloads(source)} == (
+        {what} if what else set()
+    )
 
 
 def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
@@ -33,7 +35,7 @@ def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
         (tmp_path / name).write_text(
             "a = 1" if "plain" in name else "a = 1\nfrom atelier_desk.domain.stream import payloads"
         )
-    found = load("check_stream_payloads").problems(
+    found = load("check_stream_payload_imports").problems(
         tmp_path, {"desktop/listed.py": "so", "desktop/plain.py": "so", "desktop/gone.py": "so"}
     )
     assert [each.partition(": ")[0] for each in found] == ["desktop/new.py:2", "desktop/gone.py", "desktop/plain.py"]

@@ -39,7 +39,7 @@ class Purse:
 def names(load: Load, tmp_path: Path, source: str) -> list[str]:
     path = tmp_path / "purse.py"
     path.write_text(source)
-    return [mutant.name for mutant in load("mutator").mutants_of(path)]
+    return [mutant.name for mutant in load("mutant_generation").mutants_of(path)]
 
 
 def test_conditions_numbers_and_returns_are_changed_but_texts_are_not(load: Load, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_conditions_numbers_and_returns_are_changed_but_texts_are_not(load: Load
 
 def test_each_mutant_is_one_change_and_still_compiles(load: Load) -> None:
     file = ROOT / "app/atelier_desk/policy/budget.py"
-    mutants = load("mutator").mutants_of(file)
+    mutants = load("mutant_generation").mutants_of(file)
     assert len({mutant.name for mutant in mutants}) == len(mutants) > 40
     for mutant in mutants:
         compile(mutant.source, file.name, "exec")
@@ -69,9 +69,9 @@ def test_added_code_does_not_change_the_order_of_other_mutants(load: Load, tmp_p
 
 
 def test_mirrored_tests_judge_first_then_those_marked_as_judges(load: Load) -> None:
-    found = load("mutants").judges(Path("app/atelier_desk/storage/writing/writer.py"))
+    found = load("mutation_testing").judges(Path("app/atelier_desk/storage/writing/writer.py"))
     assert found[0] == Path("tests/storage/writing/test_writer.py")
-    assert Path("tests/storage/test_engine_failures.py") in found
+    assert Path("tests/storage/test_database_failures.py") in found
 
 
 def test_the_files_in_the_makefile_exist_and_have_tests(load: Load) -> None:
@@ -79,7 +79,9 @@ def test_the_files_in_the_makefile_exist_and_have_tests(load: Load) -> None:
     assert listed is not None
     files = [Path("app/atelier_desk") / name for name in listed[1].replace("\\", "").split()]
     assert len(files) >= 20
-    assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
+    assert [
+        str(file) for file in files if not (ROOT / file).is_file() or not load("mutation_testing").judges(file)
+    ] == []
 
 
 def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load: Load, tmp_path: Path) -> None:
@@ -94,8 +96,8 @@ def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load
     assert [purse.may(coins) for coins in (2, 3)] == [True, True]
     assert [purse.may(coins, free=True) for coins in (2, 3)] == [False, True]
     found: dict[str, list[bool] | None] = {}
-    for mutant in load("mutator").mutants_of(path):
-        places = load("mutants").living(path, SOURCE, mutant.source)
+    for mutant in load("mutant_generation").mutants_of(path):
+        places = load("mutation_testing").living(path, SOURCE, mutant.source)
         if places is None:
             found[mutant.name.partition(": ")[2]] = None
             continue
@@ -122,7 +124,7 @@ def test_a_run_counts_killed_mutants_and_leaves_the_tree_unchanged() -> None:
     file = "app/atelier_desk/policy/loop_guard.py"
     before = (ROOT / file).read_bytes()
     chosen = ("--count", "400", "--only", "digest_size=12", "--only", "`worst.count >= limits.LOOP_PAUSE`")
-    command: list[str | Path] = [sys.executable, ROOT / "packaging" / "mutants.py", *chosen, file]
+    command: list[str | Path] = [sys.executable, ROOT / "packaging" / "mutation_testing.py", *chosen, file]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=390, check=False)
     assert "1 of 1 killed (100%), 1 equivalent" in ran.stdout
     assert ran.returncode == 0

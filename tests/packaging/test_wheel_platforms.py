@@ -35,7 +35,7 @@ UNREACHABLE = """error: Request failed after 3 retries
 
 @pytest.fixture
 def script(load: Load) -> ModuleType:
-    return load("wheel_platforms")
+    return load("check_wheel_platforms")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from atelier_desk.policy.budget import (
     seconds_left,
     share,
 )
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 
 def spent(

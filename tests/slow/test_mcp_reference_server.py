@@ -26,7 +26,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, open_atelier
 from tests.helpers.form_answers import form_answer
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.mcp.mcp_connections import answer_of, connected
 
 __all__ = ["open_atelier"]

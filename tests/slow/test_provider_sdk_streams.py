@@ -22,10 +22,10 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.openai_responses.parser import ResponseParser
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
-from tests.llm.stream_requests import ask
+from tests.llm.provider_requests import ask
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = {"anthropic": 15, "openai": 90}

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import database_engine, tables
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base_repository import upsert
@@ -62,7 +62,7 @@ async def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name / "database"
     async with await Store.open(folder) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="here")))
-    assert preflight.manifest_exists(folder)
+    assert database_preflight.manifest_exists(folder)
 
 
 async def test_a_folder_name_the_engine_does_not_support_is_refused(tmp_path: Path) -> None:
@@ -149,12 +149,12 @@ async def test_a_read_only_folder_is_named() -> None:
 async def test_a_full_disk_is_noticed_before_anything_is_written(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: 5_000_000)
+    monkeypatch.setattr(database_preflight, "free_bytes", lambda path: 5_000_000)
     with pytest.raises(StorageError) as caught:
         await Store.open(datadir.database)
     assert caught.value.code == "disk_full"
     assert "5 MB" in str(caught.value)
-    assert not preflight.has_content(datadir.database)
+    assert not database_preflight.has_content(datadir.database)
 
 
 async def test_writes_above_the_file_size_limit_are_reported_and_acknowledged_ones_stay(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_a_folder_moved_during_opening_is_reported_as_moved(
 ) -> None:
     async with await Store.open(datadir.database) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
-    check, elsewhere = preflight.check, datadir.root.with_name("elsewhere")
+    check, elsewhere = database_preflight.check, datadir.root.with_name("elsewhere")
 
     def moved(directory: Path) -> None:
         check(directory)
@@ -246,7 +246,7 @@ async def test_a_folder_moved_during_opening_is_reported_as_moved(
         datadir.database.mkdir(parents=True)
         (datadir.database / "manifest").mkdir()
 
-    monkeypatch.setattr(preflight, "check", moved)
+    monkeypatch.setattr(database_preflight, "check", moved)
     with pytest.raises(StorageError) as raised:
         await Store.open(datadir.database)
     assert raised.value.code == "moved"

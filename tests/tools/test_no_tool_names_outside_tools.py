@@ -20,7 +20,7 @@ FOREIGN = {"rule_import.py", "path_denials.py"}
 EXAMPLES = {
     "cli/command_arguments/approvals.py",
     "cli/command_arguments/permissions.py",
-    "desktop/settings/rule_form.py",
+    "desktop/settings/rule_form_and_import.py",
     "desktop/settings/rule_tester.py",
     "policy/permissions/rule_pattern.py",
 }

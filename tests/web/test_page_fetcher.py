@@ -15,10 +15,10 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.worker import parent
 from atelier_desk.web import http_client, page_fetcher
 from atelier_desk.web.page_fetcher import PAGE, Crawl, Web
-from atelier_desk.web.page_text import decoded, page
+from atelier_desk.web.page_to_markdown_process import decoded, page
 from tests.helpers.fake_websites import Asked, Reply, Sites, html
 from tests.web.conftest import Hasty
-from tests.web.sample_page_text import LONG, no
+from tests.web.long_page_text import LONG, no
 
 
 async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:

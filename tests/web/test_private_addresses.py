@@ -9,8 +9,8 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import is_own_name, kind_of, number, read, usual_port
 from atelier_desk.web.page_fetcher import Web
 from tests.helpers.fake_websites import PUBLIC, Sites
-from tests.web.address_spellings import NAMES, SPELLINGS
 from tests.web.conftest import Hasty
+from tests.web.private_address_spellings import NAMES, SPELLINGS
 
 SPELLINGS += [
     "http://127.0.0.1\t/",

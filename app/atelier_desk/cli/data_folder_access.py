@@ -12,9 +12,9 @@ from pathlib import Path
 
 from atelier_desk.cli.dispatch import perform
 from atelier_desk.cli.logging_setup import start_logging
-from atelier_desk.cli.main import early_language, utf8_streams
 from atelier_desk.cli.parser import FAILED
 from atelier_desk.cli.signals import ending_by_signal
+from atelier_desk.cli.startup import early_language, utf8_streams
 from atelier_desk.cli.terminal_io import ReaderGone, Terminal
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.domain.limits import PROGRAM_ENDS_S

@@ -9,7 +9,7 @@ from atelier_desk.cli.approval_text import call_text, short
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.presentation.failure_text import explain
+from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.presentation.run_notices import (
     COMPACTIONS,
     LIMITS,

@@ -15,7 +15,7 @@ from math import inf, nan
 from typing import Any, NoReturn
 
 from atelier_desk import __version__
-from atelier_desk.cli import argparse_text
+from atelier_desk.cli import argparse_translation
 from atelier_desk.cli.id_prefixes import ids_of
 from atelier_desk.support.i18n import LANGUAGES, N_, _
 from atelier_desk.support.visible_and_shortened_text import readable_name
@@ -178,7 +178,7 @@ def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
 
     It has the commands that ``argv`` names in full, and only the help of all others.
     """
-    argparse_text.translate()
+    argparse_translation.translate()
     common = global_options()
     parser = Parser(
         prog="atelier",

@@ -14,8 +14,8 @@ from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation import invalid_value_text
-from atelier_desk.presentation.invalid_value_text import (
+from atelier_desk.presentation import elicitation_form_text
+from atelier_desk.presentation.elicitation_form_text import (
     ANSWER_RECIPIENT,
     NOT_ENCRYPTED,
     REPLY_RECIPIENT,
@@ -145,7 +145,7 @@ class Answers(Asker[UserQuestion]):
                 problem = field.problem(value)
                 if not problem:
                     break
-                self._out.note(invalid_value_text.problem(spec.form, field.name, problem).localized(_), "warn")
+                self._out.note(elicitation_form_text.problem(spec.form, field.name, problem).localized(_), "warn")
                 if said is None:
                     return LATER
             if value is not None:
@@ -189,7 +189,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
             about = "; ".join(
                 filter(
                     None,
-                    (_("required") if field.required else "", field.about, choices, invalid_value_text.hint(field)),
+                    (_("required") if field.required else "", field.about, choices, elicitation_form_text.hint(field)),
                 )
             )
             lines.append(f"  {field.name} ({field.label}): {about}" if about else f"  {field.name} ({field.label})")

@@ -23,23 +23,23 @@ from atelier_desk.desktop.bridge.bridge import Bridge, Opener
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
-from atelier_desk.desktop.widgets.input_guard import InputGuard
+from atelier_desk.desktop.widgets.held_input_guard import InputGuard
 from atelier_desk.desktop.widgets.input_method import composing
-from atelier_desk.desktop.window import MainWindow, after_first_paint
+from atelier_desk.desktop.window import MainWindow, deferred_imports
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop import after_first_paint as later
+    from atelier_desk.desktop import deferred_imports as later
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.atelier import Atelier
 else:
-    later = LateModule("atelier_desk.desktop.after_first_paint")
+    later = LateModule("atelier_desk.desktop.deferred_imports")
 
 SAVE_S = 0.5
 """How long the closing window waits for its layout to be saved."""
@@ -243,7 +243,7 @@ class Program(QObject):
 
     async def _clear_left(self) -> None:
         """Delete browser files left by a killed program, and return the memory used for starting up."""
-        await asyncio.to_thread(after_first_paint.clear_left)
+        await asyncio.to_thread(deferred_imports.clear_left)
         await asyncio.to_thread(malloc_tuning.trim)
 
     def _follow_settings(self) -> None:

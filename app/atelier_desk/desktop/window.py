@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidg
 
 from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, shortcut_text
-from atelier_desk.desktop.main_window.child_windows import dialogs
+from atelier_desk.desktop.main_window.child_windows import deferred_dialog_imports
 from atelier_desk.desktop.main_window.focus_order import step
 from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.main_window.window_actions import WindowActions
@@ -29,11 +29,11 @@ from atelier_desk.desktop.widgets import ToastHost, bind, bind_text, control
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.main_window import after_first_paint as after_first_paint
+    from atelier_desk.desktop.main_window import deferred_imports as deferred_imports
     from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
     from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
     from atelier_desk.desktop.settings.pages.providers import ProvidersPage
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 else:
-    after_first_paint = LateModule("atelier_desk.desktop.main_window.after_first_paint")
+    deferred_imports = LateModule("atelier_desk.desktop.main_window.deferred_imports")
 
 LAYOUT_VERSION = 1
 TITLE_BAR = 40
@@ -53,7 +53,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
     A running one, else the last in view, else one that was interrupted or waits.
     """
-    statuses = after_first_paint.WorkflowStatus
+    statuses = deferred_imports.WorkflowStatus
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
     waiting = newest.get(statuses.INTERRUPTED) or newest.get(statuses.WAITING, "")
@@ -132,12 +132,12 @@ class MainWindow(WindowActions):
 
     def _show_changes(self, ids: tuple[str, ...]) -> None:
         self.rail.show_pane("files")
-        if isinstance(pane := self.rail.panes.get("files"), after_first_paint.FilesPane):
+        if isinstance(pane := self.rail.panes.get("files"), deferred_imports.FilesPane):
             pane.open(*ids)
 
     def _show_report(self, name: str) -> None:
         self.rail.show_pane("reports")
-        if isinstance(pane := self.rail.panes.get("reports"), after_first_paint.ReportsPane):
+        if isinstance(pane := self.rail.panes.get("reports"), deferred_imports.ReportsPane):
             pane.open(name)
 
     def prepare(self) -> None:
@@ -148,8 +148,8 @@ class MainWindow(WindowActions):
         self.sidebar.list.show()
         self._make_chat()
         self.setWindowIcon(app_icon())
-        after_first_paint.warm_up()
-        self.presenter = after_first_paint.QuestionPresenter(self.bridge, self)
+        deferred_imports.warm_up()
+        self.presenter = deferred_imports.QuestionPresenter(self.bridge, self)
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.opened.connect(self.rail.drawer.shut)
         self.presenter.notice.connect(self.toasts.show)
@@ -158,12 +158,12 @@ class MainWindow(WindowActions):
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.price_requested.connect(self._open_prices)
         self.rail.fill(self.presenter)
-        self.conductor = after_first_paint.RunViewController(self)
+        self.conductor = deferred_imports.RunViewController(self)
         self.chat.return_focus(self)
         self._make_offers()
-        self._background = after_first_paint.BackgroundWatch(self)
-        self._status = after_first_paint.StatusWatch(self)
-        self.system = after_first_paint.SystemLink(self)
+        self._background = deferred_imports.BackgroundWatch(self)
+        self._status = deferred_imports.StatusWatch(self)
+        self.system = deferred_imports.SystemLink(self)
         self._update_shortcut_texts()
 
     def _make_actions(self) -> None:
@@ -178,7 +178,7 @@ class MainWindow(WindowActions):
         self.actions_.shortcuts_changed.connect(self._update_shortcut_texts)
 
     def _make_offers(self) -> None:
-        offer = after_first_paint.OfferBar(self.bridge, self.chat.folders, self)
+        offer = deferred_imports.OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.above_composer.addWidget(offer)
 
@@ -191,14 +191,14 @@ class MainWindow(WindowActions):
             return
 
         async def warn() -> None:
-            words = after_first_paint.warning_text(await self.bridge.engine.usage.month())
+            words = deferred_imports.warning_text(await self.bridge.engine.usage.month())
             self.toasts.show(words, _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
 
         self.bridge.jobs.start(warn())
 
     def _on_embedding_offer(self, topic: Topic, id: str) -> None:
         """Ask before creating embeddings that may cost something."""
-        if topic != "memory" or id != after_first_paint.EMBEDDING_OFFER:
+        if topic != "memory" or id != deferred_imports.EMBEDDING_OFFER:
             return
 
         async def ask() -> None:
@@ -211,17 +211,17 @@ class MainWindow(WindowActions):
                 def dismiss() -> None:
                     toast.dismiss()
 
-                words, other = after_first_paint.embedding_offer_text(offer), (_("Not now"), dismiss)
+                words, other = deferred_imports.embedding_offer_text(offer), (_("Not now"), dismiss)
                 toast = self.toasts.show(words, _("Embed now"), embed, second=other, lasting=True)
 
         self.bridge.jobs.start(ask())
 
     def _make_chat(self) -> None:
-        self.chat = after_first_paint.ChatPanel(self.bridge, self)
+        self.chat = deferred_imports.ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self._clear_of_toasts, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        after_first_paint.FolderDrop(
+        deferred_imports.FolderDrop(
             self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat
         )
         self._connect_chat()
@@ -272,7 +272,7 @@ class MainWindow(WindowActions):
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Replace the window's content by an error page."""
         if self._error_page is None:
-            made = dialogs.StartupErrorPage(self)
+            made = deferred_dialog_imports.StartupErrorPage(self)
             made.retry_requested.connect(lambda: retry())
             made.quit_requested.connect(self.close)
             self.pages.addWidget(made)
@@ -460,7 +460,7 @@ class MainWindow(WindowActions):
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._asks and self._agents_may_work():
             event.ignore()
-            self._closing_question = self._closing_question or after_first_paint.ClosingQuestion(self, self.end)
+            self._closing_question = self._closing_question or deferred_imports.ClosingQuestion(self, self.end)
             self._closing_question.ask()
             return
         event.accept()

@@ -8,7 +8,7 @@ from enum import StrEnum
 class FailureCode(StrEnum):
     """Every ``code`` in results of Atelier's own tools; users' tools and MCP servers may have others.
 
-    Display texts are in ``presentation.failure_text``; the model's next step is in the error's text or added by
+    Display texts are in ``presentation.call_failure_text``; the model's next step is in the error's text or added by
     ``tools.calls.next_steps``.
     """
 

@@ -64,4 +64,4 @@ def portions(ids: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 UNDONE_AT_ONCE = 20
-"""A change takes about 34 ms on a disk that syncs slowly (``tests/bench/bench_files.py``)."""
+"""A change takes about 34 ms on a disk that syncs slowly (``tests/bench/bench_workspace_files.py``)."""

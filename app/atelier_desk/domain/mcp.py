@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from atelier_desk.domain.address_scheme import with_scheme
 from atelier_desk.domain.base_model import Model, Timestamp, utc_now
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.server_addresses import with_scheme
 from atelier_desk.support.i18n import N_
 
 NAME = r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$"

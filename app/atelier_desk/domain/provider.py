@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, model_validator
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.address_scheme import with_scheme
 from atelier_desk.domain.base_model import Model, Timestamp, utc_now
-from atelier_desk.domain.server_addresses import with_scheme
 from atelier_desk.support.i18n import N_
 
 PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-"""Name of a kind of model server; ``atelier_desk.llm.registry`` lists them."""
+"""Name of a kind of model server; ``atelier_desk.llm.provider_type_registry`` lists them."""
 
 
 class KeyStyle(StrEnum):

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.address_scheme import with_scheme
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.domain.server_addresses import with_scheme
 from atelier_desk.support.i18n import LANGUAGES, N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]

@@ -30,8 +30,8 @@ from atelier_desk.domain.workflow import Dispatch, RunMode
 from atelier_desk.engine.importing import imported_data_restrictions
 from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.runs.answer_collector import Answer, Listener
 from atelier_desk.engine.runs.effective_agent import responder
-from atelier_desk.engine.runs.one_prompt import Answer, Listener
 from atelier_desk.engine.runs.turn_stream import until_settled
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES
@@ -41,7 +41,7 @@ from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
 from atelier_desk.storage.data_folder.temporary_folder import temporary_folder
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.unfinished_runs import at_work
+from atelier_desk.storage.unfinished_run_check import at_work
 from atelier_desk.support import background_tasks, logs
 from atelier_desk.support.i18n import N_, set_language
 

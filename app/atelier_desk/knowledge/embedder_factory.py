@@ -11,7 +11,7 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.embedders.install_sentence_transformers import installed, missing
 from atelier_desk.llm.interfaces import Embedder
-from atelier_desk.llm.registry import find, provider_types
+from atelier_desk.llm.provider_type_registry import find, provider_types
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

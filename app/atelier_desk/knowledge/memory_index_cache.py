@@ -14,8 +14,8 @@ import numpy as np
 from atelier_desk.domain.memory import Memory, MemoryFilter
 from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.memory_index import MemoryIndex
-from atelier_desk.knowledge.near_memories import near_pairs
-from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.knowledge.row_vectors import RowVectors
+from atelier_desk.knowledge.similar_memory_pairs import near_pairs
 from atelier_desk.storage.memory_index_entry import MemoryTerms
 from atelier_desk.support import background_tasks
 from atelier_desk.support.threads import in_tool_thread
@@ -118,7 +118,7 @@ class IndexKeeper:
             return self._index
 
     async def near_pairs(self, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
-        """See ``near_memories.near_pairs``."""
+        """See ``similar_memory_pairs.near_pairs``."""
         return await in_tool_thread(near_pairs, await self.loaded(), wanted, now, most)
 
     async def save(self) -> None:

@@ -14,7 +14,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
-from atelier_desk.llm.errors import ErrorLocation, provider_error
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.key_prefixes import refuse_another_maker
 from atelier_desk.llm.model_assumptions import merge_profile
 from atelier_desk.llm.network.address_correction import (
@@ -27,7 +27,7 @@ from atelier_desk.llm.network.address_correction import (
 from atelier_desk.llm.network.http_client import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.network.sse import LineTooLongError
-from atelier_desk.llm.registry import is_own
+from atelier_desk.llm.provider_type_registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import for_server, needs_provider_data
 from atelier_desk.llm.secrets import KeyVault

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.prices import Prices, price_of
-from atelier_desk.llm.registry import find
+from atelier_desk.llm.provider_type_registry import find
 
 TEXT, LINES, PATCH = "text", "lines", "patch"
 """Edit forms: exact text replacement, line numbers with a check of their content, patch."""

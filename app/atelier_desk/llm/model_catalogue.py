@@ -29,7 +29,7 @@ from atelier_desk.domain.limits import MODEL_NAME
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.llm.model_assumptions import bare_name, profile
 from atelier_desk.llm.provider_presets import LISTED_NOT, PRESETS, preset_of
-from atelier_desk.llm.registry import any_server_type
+from atelier_desk.llm.provider_type_registry import any_server_type
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

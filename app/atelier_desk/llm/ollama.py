@@ -8,8 +8,8 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.encoded_messages import EncodedMessages
-from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
+from atelier_desk.llm.encoded_message_cache import EncodedMessages
+from atelier_desk.llm.error_conversion import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.http_provider import HttpProvider, counted_tokens
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name
 from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile

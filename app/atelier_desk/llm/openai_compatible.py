@@ -14,15 +14,15 @@ from urllib.parse import quote, urlsplit
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.encoded_messages import EncodedMessages
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.encoded_message_cache import EncodedMessages
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name
 from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile
 from atelier_desk.llm.network.address_correction import is_azure
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.chat_completion import CALL_FIELDS, ChatCompletionParser
+from atelier_desk.llm.replies.chat_completion_parser import CALL_FIELDS, ChatCompletionParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data, returned
 
 DEFAULT_URL = "https://api.openai.com/v1"

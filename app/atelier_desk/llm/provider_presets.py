@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.registry import any_server_type, find, provider_types
+from atelier_desk.llm.provider_type_registry import any_server_type, find, provider_types
 from atelier_desk.support.i18n import N_
 
 KEY = N_("API key required")

@@ -26,10 +26,10 @@ from mcp_types import (
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http_transport, listing, resource_templates, sdk, stdio_transport
-from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
+from atelier_desk.mcp import error_conversion, http_transport, listing, resource_templates, sdk, stdio_transport
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
+from atelier_desk.mcp.server_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.server_secrets import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
@@ -278,11 +278,11 @@ class Connection:
             self._breaker.release()
             raise
         except TimeoutError:
-            raise await self._broke(errors.timed_out(self.server.name, seconds)) from None
+            raise await self._broke(error_conversion.timed_out(self.server.name, seconds)) from None
         except Exception as error:
             ended = self._ended if self._client is not client else None
             raise await self._broke(
-                errors.explained(error, self.server.name, ended=ended, answered=self._answered)
+                error_conversion.explained(error, self.server.name, ended=ended, answered=self._answered)
             ) from error
         finally:
             self._open -= 1
@@ -318,7 +318,7 @@ class Connection:
             if not self.server.enabled:
                 raise McpError(_OFF, code="off", server=self.server.name)
             if not self._breaker.try_acquire():
-                raise errors.resting(self.server.name, self._breaker.retry_after_s, self.reason)
+                raise error_conversion.resting(self.server.name, self._breaker.retry_after_s, self.reason)
             if self._breaker.failures:
                 await self._clock.sleep(self.restart_s * 2 ** (self._breaker.failures - 1))
             return await self._start()
@@ -349,7 +349,7 @@ class Connection:
                 client = await started
         except TimeoutError:
             await self._stop()
-            raise self._failed(errors.timed_out(self.server.name, self.start_s)) from None
+            raise self._failed(error_conversion.timed_out(self.server.name, self.start_s)) from None
         except McpError as error:
             raise self._failed(error) from None
         except asyncio.CancelledError:
@@ -382,7 +382,7 @@ class Connection:
                 await closing.wait()
                 listening.cancel()
         except BaseException as error:
-            failed = errors.explained(error, self.server.name, ended=ended, answered=self._answered)
+            failed = error_conversion.explained(error, self.server.name, ended=ended, answered=self._answered)
             if not started.done():
                 started.set_exception(failed)
             elif not isinstance(error, asyncio.CancelledError):
@@ -390,9 +390,9 @@ class Connection:
             if isinstance(error, asyncio.CancelledError):
                 raise
         else:
-            beyond = errors.went_beyond(self.server.name, ended, self._answered)
+            beyond = error_conversion.went_beyond(self.server.name, ended, self._answered)
             if not self._stopping and (beyond is not None or ended.status is not None):
-                self._lost(beyond or errors.died(self.server.name, ended))
+                self._lost(beyond or error_conversion.died(self.server.name, ended))
         finally:
             if listening is not None:
                 listening.cancel()
@@ -452,18 +452,20 @@ class Connection:
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
         if not folder.is_dir():
-            raise errors.not_started(
+            raise error_conversion.not_started(
                 server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder)
             )
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
         program = command_environment.program(command, folder, None)
         if not program:
-            raise errors.not_started(server.name, server.command, McpError(N_("there is no such program")))
+            raise error_conversion.not_started(server.name, server.command, McpError(N_("there is no such program")))
         environ = {**command_environment.environment(None), **values.env}
         box = None
         if server.sandbox:
             if self._temporary is None or not sandbox_selection.available():
-                raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
+                raise error_conversion.not_started(
+                    server.name, server.command, McpError(N_("this system has no sandbox"))
+                )
             temporary = self._temporary()
             try:
                 kept_from = denials.hidden(None)
@@ -472,13 +474,13 @@ class Connection:
                     N_("rules deny access to some files, and finding these files in {path} took too long"),
                     path=error.params["path"],
                 )
-                raise errors.not_started(server.name, server.command, problem) from None
+                raise error_conversion.not_started(server.name, server.command, problem) from None
             if kept_from.masked and not sandbox_selection.hides():
                 problem = McpError(
                     N_("a rule denies access to {path}, and this system cannot hide it from a program"),
                     path=kept_from.masked[0],
                 )
-                raise errors.not_started(server.name, server.command, problem)
+                raise error_conversion.not_started(server.name, server.command, problem)
             roots = (folder,) if server.folder else ()
             self._protected_files = ServerProtectedFiles(self._files, server.name, roots)
             box = sandbox_selection.working(
@@ -573,7 +575,7 @@ class Connection:
             await self._stop()
             self.reason = error
             self._set(McpState.SIGN_IN)
-        elif error.code in errors.BROKEN:
+        elif error.code in error_conversion.BROKEN:
             self._breaker.failure()
             if self._breaker.state != "closed" or error.code in ("too_large", "died", "flood"):
                 await self._stop()

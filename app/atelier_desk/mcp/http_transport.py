@@ -14,7 +14,7 @@ from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.network.proxy_routing import routed_transport
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
-from atelier_desk.mcp.unanswered_requests import RequestLimit
+from atelier_desk.mcp.unanswered_request_limit import RequestLimit
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """Bytes of one answer, or of one event of a stream."""

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
-from atelier_desk.mcp import errors, prompts
+from atelier_desk.mcp import error_conversion, prompts
 from atelier_desk.mcp.list_validation import Entries
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ async def tools(client: Client, server: str) -> list[dict[str, Any]]:
                 found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
                 room -= len(json.dumps(found[tool.name], ensure_ascii=False))
                 if room < 0:
-                    raise errors.defines_too_much(server, MOST_DEFINED // 1024**2)
+                    raise error_conversion.defines_too_much(server, MOST_DEFINED // 1024**2)
                 if len(found) >= MOST_TOOLS:
                     return list(found.values())
     return list(found.values())

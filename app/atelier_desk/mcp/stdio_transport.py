@@ -20,7 +20,7 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
-from atelier_desk.mcp.unanswered_requests import RequestLimit
+from atelier_desk.mcp.unanswered_request_limit import RequestLimit
 from atelier_desk.workspace.processes.command_process import Guarded, Order
 from atelier_desk.workspace.processes.stdio_process import LineTooLongError, StdioProcess
 

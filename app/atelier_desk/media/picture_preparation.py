@@ -63,7 +63,7 @@ def prepared(
     arguments = (most.side, most.size, most.kinds)
     try:
         found, made = ask_in_thread(
-            "atelier_desk.media.picture_conversion", arguments, data, limit_s=LIMIT_S, stopped=stopped
+            "atelier_desk.media.picture_conversion_process", arguments, data, limit_s=LIMIT_S, stopped=stopped
         )
     except WorkerError as error:
         raise UnusablePicture(error.code) from error

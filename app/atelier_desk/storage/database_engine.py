@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
-from atelier_desk.storage import database_errors, surrealdb_driver
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage import database_errors, surrealdb_driver_loader
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.lock import shielded, to_its_end
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.threads import in_storage_thread
@@ -115,7 +115,7 @@ class Engine:
         self._no_requests.clear()
         try:
             response = await connection.query_raw(sql, dict(params))
-        except surrealdb_driver.surrealdb().errors.SurrealError as error:
+        except surrealdb_driver_loader.surrealdb().errors.SurrealError as error:
             return [Outcome(False, str(error), settled=False)]
         except BaseException as error:
             if isinstance(error, Exception | asyncio.CancelledError | KeyboardInterrupt | SystemExit):
@@ -178,7 +178,7 @@ class Engine:
     async def _reopen(self, fsync: bool | None, aside: Callable[[], None] | None) -> None:
         self.verify()
         if self.path is not None:
-            await shielded(preflight.probe, self.path)
+            await shielded(database_preflight.probe, self.path)
         async with self.aside():
             if aside is not None:
                 await shielded(aside)
@@ -317,4 +317,4 @@ def _url(directory: Path | None, fsync: bool) -> str:
 
 
 def _construct(url: str) -> Any:
-    return surrealdb_driver.surrealdb().AsyncSurreal(url)
+    return surrealdb_driver_loader.surrealdb().AsyncSurreal(url)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
-from atelier_desk.storage.copies.progress import no_progress
+from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
+from atelier_desk.storage.copies.progress_and_cancellation import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_hash import named_in

@@ -20,7 +20,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage_report
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.row_hash import row_hash
-from atelier_desk.storage.surrealdb_driver import surrealdb
+from atelier_desk.storage.surrealdb_driver_loader import surrealdb
 
 if TYPE_CHECKING:
     from surrealdb import RecordID

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors, migration_registry
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
-from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
+from atelier_desk.storage.data_folder import database_preflight, schema_version
 from atelier_desk.storage.data_folder.atomic_files import sync_tree
 from atelier_desk.storage.data_folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.search.index_changes import Change
 from atelier_desk.storage.table_pages import count_rows
-from atelier_desk.storage.writing import commit_log
+from atelier_desk.storage.writing import lost_commit_detection
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread
 
@@ -54,7 +54,7 @@ class Store:
         self,
         engine: Engine,
         clock: Clock,
-        counter: commit_log.CommitLog | None,
+        counter: lost_commit_detection.CommitLog | None,
         version: int,
         lock: FolderLock | None = None,
     ) -> None:
@@ -99,20 +99,22 @@ class Store:
         if directory is None:
             engine = await Engine.open(None)
             return cls(engine, clock, None, await migration_registry.migrate(engine, 0, clock))
-        preflight.check_path(directory)
+        database_preflight.check_path(directory)
         lock = await FolderLock.acquire(directory.parent)
         try:
             await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss, upgrading)
             # Creating the tables would sync the disk about 1 700 times. Before a directory has a commit counter,
             # nothing in it was acknowledged, so a single sync at the end is enough.
-            new = not await in_storage_thread((directory / commit_log.FILE).exists)
+            new = not await in_storage_thread((directory / lost_commit_detection.FILE).exists)
             engine = await Engine.open(directory, fsync=fsync and not new)
             try:
                 engine.verify = _verifier(lock, directory)
                 version = await _make_tables(engine, directory, clock)
                 if new and fsync:
                     await engine.reopen(fsync=True, aside=partial(sync_tree, directory))
-                counter = await commit_log.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
+                counter = await lost_commit_detection.CommitLog.load(
+                    engine, directory, fsync=fsync, accept_loss=accept_loss
+                )
             except BaseException:
                 await engine.close()
                 raise
@@ -306,12 +308,14 @@ def _has_this_schema(directory: Path) -> bool:
         from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)
-    preflight.check(directory)
-    return not preflight.has_content(directory) or schema_version.noted(directory) == migration_registry.latest()
+    database_preflight.check(directory)
+    return (
+        not database_preflight.has_content(directory) or schema_version.noted(directory) == migration_registry.latest()
+    )
 
 
 def _manifest_known(directory: Path) -> bool:
-    return not preflight.has_content(directory) or commit_log.manifest_known(directory)
+    return not database_preflight.has_content(directory) or lost_commit_detection.manifest_known(directory)
 
 
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import httpcore
 
 from atelier_desk.domain.errors import ProviderError, ToolError
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy
 from atelier_desk.web import proxy_tunnel
 from atelier_desk.web.address import Address, is_own_name, kind_of, number, usual_port

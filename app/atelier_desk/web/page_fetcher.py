@@ -367,7 +367,7 @@ async def _read(answer: Answer) -> dict[str, object]:
 
 async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, object]:
     try:
-        return dict((await ask_once("atelier_desk.web.page_text", (url, kind, charset), body)).value)
+        return dict((await ask_once("atelier_desk.web.page_to_markdown_process", (url, kind, charset), body)).value)
     except (Ended, Failed) as error:
         raise ToolError(
             "The page of {host} cannot be read: it is broken, or asks for too much time or memory.",

@@ -13,7 +13,7 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.domain.usage import Paying, uncounted
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy
 from atelier_desk.llm.secrets import KeyVault

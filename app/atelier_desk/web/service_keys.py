@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.registry import any_server_type
+from atelier_desk.llm.provider_type_registry import any_server_type
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 

@@ -20,7 +20,7 @@ from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.denied_file_search import home_folder, real
 from atelier_desk.workspace.gitignore_walk import Walk
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.processes.secret_places import SECRETS
+from atelier_desk.workspace.processes.secret_locations import SECRETS
 from atelier_desk.workspace.text_files import decode
 
 NAMES = ("AGENTS.md", "CLAUDE.md")

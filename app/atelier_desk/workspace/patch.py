@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.edits import fitted, nearest
+from atelier_desk.workspace.text_edits import fitted, nearest
 from atelier_desk.workspace.text_files import Text
 
 _ENDS = re.compile(r"\r\n|\n|\r")

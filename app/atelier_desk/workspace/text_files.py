@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from atelier_desk.domain.encodings import SAMPLE_BYTES, guessed, marked
+from atelier_desk.domain.encoding_detection import SAMPLE_BYTES, guessed, marked
 from atelier_desk.domain.errors import ToolError
 
 _ENDS = re.compile(r"\r\n|\n|\r")
@@ -72,7 +72,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> Text | None:
-    """Decode a file: by byte order mark, as UTF-8, or as guessed by ``domain.encodings.guessed``; None if binary."""
+    """Decode a file: by byte order mark, as UTF-8, or as guessed by ``encoding_detection``; None if binary."""
     if found := marked(data):
         mark, encoding = found
         try:

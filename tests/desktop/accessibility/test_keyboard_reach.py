@@ -51,7 +51,7 @@ from tests.helpers import sample_team_history
 from tests.helpers.accessibility import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.helpers.main_window import Program
+from tests.helpers.main_window_with_fake_engine import Program
 
 
 def check(root: QWidget) -> None:

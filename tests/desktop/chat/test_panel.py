@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat import message_commands
+from atelier_desk.desktop.chat import message_actions
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
@@ -488,7 +488,7 @@ async def test_a_reply_is_exported_under_the_current_name_of_its_workflow(
     harness: PanelHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported: list[str] = []
-    monkeypatch.setattr(message_commands, "ask_export", lambda *given: exported.append(given[3]))
+    monkeypatch.setattr(message_actions, "ask_export", lambda *given: exported.append(given[3]))
     await harness.open()
     harness.workflow = harness.workflow.model_copy(update={"name": "Tides"})
     harness.bridge.changed.emit("workflow", "w1")

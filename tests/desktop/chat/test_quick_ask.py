@@ -17,7 +17,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from tests.helpers.accessibility import nameless, out_of_reach
 from tests.helpers.fake_bridge import settle
-from tests.helpers.main_window import Program
+from tests.helpers.main_window_with_fake_engine import Program
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.helpers.fake_bridge import FakeBridge
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import Workflow
 from tests.helpers.fake_bridge import settle
 from tests.helpers.list_texts import titles
-from tests.helpers.main_window import Program
+from tests.helpers.main_window_with_fake_engine import Program
 
 
 def has_one_row(rows: QAbstractItemModel) -> bool:

@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.support import i18n
-from tests.helpers.main_window import Program
+from tests.helpers.main_window_with_fake_engine import Program
 
 SEARCHED = {
     "rejouer": "replay-run",

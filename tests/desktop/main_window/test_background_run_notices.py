@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
-from tests.desktop.main_window.stepping_program import Program
+from tests.desktop.main_window.window_with_runs import Program
 from tests.helpers.fake_bridge import settle
 
 

@@ -11,7 +11,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.desktop.panes.started_docks import started
+from tests.desktop.panes.started_window import started
 from tests.helpers.fake_bridge import settle
 
 

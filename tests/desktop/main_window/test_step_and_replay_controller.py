@@ -15,7 +15,7 @@ from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.sidebar.list_model import state_text
 from atelier_desk.domain.workflow import Workflow
-from tests.desktop.main_window.stepping_program import Program
+from tests.desktop.main_window.window_with_runs import Program
 from tests.helpers.fake_bridge import settle
 
 

@@ -16,7 +16,7 @@ from atelier_desk.desktop.main_window.action_registry import refusal
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
-from tests.helpers.main_window import Program
+from tests.helpers.main_window_with_fake_engine import Program
 
 
 def test_no_two_actions_share_a_shortcut(program: Program) -> None:

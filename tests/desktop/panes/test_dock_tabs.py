@@ -14,7 +14,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n
-from tests.desktop.panes.started_docks import started
+from tests.desktop.panes.started_window import started
 from tests.helpers.mouse_wheel import turn
 
 

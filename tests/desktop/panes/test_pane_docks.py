@@ -22,7 +22,7 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
-from tests.desktop.panes.started_docks import started
+from tests.desktop.panes.started_window import started
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 

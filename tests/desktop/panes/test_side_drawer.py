@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QToolB
 from pytestqt.qtbot import QtBot
 from shiboken6 import getCppPointer, isValid
 
-from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+from atelier_desk.desktop.main_window.layout_saving import LayoutKeeper
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
-from tests.desktop.panes.started_docks import started
+from tests.desktop.panes.started_window import started
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 

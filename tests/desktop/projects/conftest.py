@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.helpers.sample_project import Projects
+from tests.helpers.fake_project_service import Projects
 
 
 @pytest.fixture

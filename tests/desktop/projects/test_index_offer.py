@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.helpers.sample_project import Projects
+from tests.helpers.fake_project_service import Projects
 
 
 class OfferHarness:

@@ -13,7 +13,7 @@ from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.project import EntityKind, ProjectHit
 from tests.helpers.fake_bridge import FakeAtelier, settle
-from tests.helpers.sample_project import ENTITIES
+from tests.helpers.fake_project_service import ENTITIES
 
 Find = Callable[[str], Any]
 

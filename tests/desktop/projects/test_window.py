@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from atelier_desk.support.i18n import spoken
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.helpers.sample_project import ENTITIES, STATISTICS, Projects
+from tests.helpers.fake_project_service import ENTITIES, STATISTICS, Projects
 
 Find = Callable[[str], Any]
 

@@ -18,20 +18,20 @@ from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.system.answerable_notifications import question_notice
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, UserQuestion, values_of
-from atelier_desk.mcp import elicitation
+from atelier_desk.mcp import elicitation_and_sampling
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.conftest import ask
 from tests.helpers.fake_bridge import FakeBridge, settle
-from tests.helpers.servers import mcp_client_requests
+from tests.helpers.servers import mcp_elicitation_and_sampling
 
 Find = Callable[[str], Any]
 
 
 def spec_of(call: str, key: str) -> QuestionSpec:
-    params: Any = mcp_client_requests.requests_of(call)[key].params
+    params: Any = mcp_elicitation_and_sampling.requests_of(call)[key].params
     if call == "think":
-        return elicitation.sampling(params, "booking", "scripted", key=key)
-    return elicitation.elicitation(params, "booking", key=key)
+        return elicitation_and_sampling.sampling(params, "booking", "scripted", key=key)
+    return elicitation_and_sampling.elicitation(params, "booking", key=key)
 
 
 def question_of(spec: QuestionSpec) -> UserQuestion:
@@ -107,7 +107,7 @@ def test_declining_cancelling_and_later_are_distinct(opened: Callable[..., Quest
 
 def test_a_page_shows_its_host_in_ascii(opened: Callable[..., QuestionDialog], child: Find) -> None:
     params = types.ElicitRequestURLParams(message="Pay", url="http://раypal.example/login")
-    opened(elicitation.elicitation(params, "booking"))
+    opened(elicitation_and_sampling.elicitation(params, "booking"))
     assert child("question-host").text().startswith("xn--")
     assert "not encrypted" in child("question-plain-http").text()
     assert child("question-submit").text() == "Open the page"
@@ -125,7 +125,7 @@ async def test_a_page_is_opened_once_accepted(host: QWidget, monkeypatch: pytest
 
     bridge.engine.questions = SimpleNamespace(answer=answer)
     presenter = QuestionPresenter(bridge, host)
-    for end, opened in (("decline", []), ("accept", [mcp_client_requests.URL])):
+    for end, opened in (("decline", []), ("accept", [mcp_elicitation_and_sampling.URL])):
         presenter.queue.add(question)
         presenter.answer(question.id, QuestionAnswer(selected_options=(end,)))
         await settle()
@@ -145,7 +145,7 @@ def test_texts_asking_for_secrets_get_a_warning_and_markup_stays_text(
 ) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
     dialog = opened(
-        elicitation.elicitation(
+        elicitation_and_sampling.elicitation(
             types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking"
         )
     )
@@ -177,8 +177,10 @@ def test_a_notification_only_opens_the_request() -> None:
 
 def test_the_reply_of_a_model_has_a_noun_as_caption(opened: Callable[..., QuestionDialog], child: Find) -> None:
     """The caption was the word of the button that answers."""
-    asked: Any = mcp_client_requests.requests_of("think")["thought"].params
+    asked: Any = mcp_elicitation_and_sampling.requests_of("think")["thought"].params
     reply = asked.messages[0].model_copy(update={"role": "assistant"})
     set_language("fr")
-    dialog = opened(elicitation.sampling(asked.model_copy(update={"messages": [reply]}), "booking", "scripted"))
+    dialog = opened(
+        elicitation_and_sampling.sampling(asked.model_copy(update={"messages": [reply]}), "booking", "scripted")
+    )
     assert "Réponse" in [each.text() for each in dialog.findChildren(QLabel)]

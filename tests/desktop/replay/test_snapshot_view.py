@@ -20,8 +20,8 @@ from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.team_state import TeamState
 from atelier_desk.presentation.rows.transcript_entries import Entry
-from tests.helpers.chat_view import shown_view, turn
 from tests.helpers.sample_team_history import at, message, snapshot, tree
+from tests.helpers.visible_chat_view import shown_view, turn
 
 
 def moment(seconds: float, node: AgentNode | None) -> Snapshot:

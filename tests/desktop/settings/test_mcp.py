@@ -23,8 +23,8 @@ from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.domain.workflow import ToolExecution
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
-from atelier_desk.mcp.client_requests import LogLine
 from atelier_desk.mcp.config_import import bundle, config_parsing
+from atelier_desk.mcp.server_requests import LogLine
 from atelier_desk.mcp.tool_definitions import Difference
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import settle

@@ -11,7 +11,7 @@ from atelier_desk.desktop.main_window.action_registry import ActionRegistry, Act
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import FakeBridge, settle
-from tests.helpers.sample_project import Projects
+from tests.helpers.fake_project_service import Projects
 
 Find = Callable[[str], Any]
 

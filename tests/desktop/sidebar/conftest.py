@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.desktop.sidebar.workflow_list import Column
+from tests.desktop.sidebar.sidebar_harness import Column
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
-from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
+from tests.desktop.sidebar.sidebar_harness import FILED, LISTED, Column, entry, open_menu, rows, workflow
 from tests.helpers.fake_bridge import DelayedResult, settle
 from tests.helpers.mouse_pointer import aim, leave
 

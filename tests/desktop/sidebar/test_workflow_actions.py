@@ -14,7 +14,7 @@ from atelier_desk.desktop.bridge.bridge import Change
 from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
-from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows
+from tests.desktop.sidebar.sidebar_harness import FILED, LISTED, Column, entry, open_menu, rows
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.dbus_session import session
+from tests.helpers.fake_dbus_services import session
 
 WAIT_S = 20.0
 """Far more seconds than needed: a busy machine must not make a test fail."""

@@ -13,7 +13,7 @@ from atelier_desk.desktop.system.notification import Action, Notice
 from atelier_desk.desktop.widgets.language_theme_bindings import text_of
 from atelier_desk.support import i18n
 from tests.desktop.system.conftest import until
-from tests.helpers.dbus_session import FakeNotifications
+from tests.helpers.fake_dbus_services import FakeNotifications
 
 
 class NotificationHarness:

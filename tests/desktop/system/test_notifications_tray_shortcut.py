@@ -25,9 +25,9 @@ from tests.desktop.questions.approval_fixtures import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
 from tests.helpers.accessibility import nameless, out_of_reach
-from tests.helpers.dbus_session import FakeNotifications
 from tests.helpers.fake_bridge import settle
-from tests.helpers.main_window import Program
+from tests.helpers.fake_dbus_services import FakeNotifications
+from tests.helpers.main_window_with_fake_engine import Program
 
 
 class DesktopHarness(Program):

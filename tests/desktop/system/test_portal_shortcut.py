@@ -13,7 +13,7 @@ from atelier_desk.desktop.system.portal_shortcut import PortalKey
 from atelier_desk.desktop.widgets.language_theme_bindings import text_of
 from atelier_desk.support import i18n
 from tests.desktop.system.conftest import until
-from tests.helpers.dbus_session import FakePortal
+from tests.helpers.fake_dbus_services import FakePortal
 
 
 class PortalHarness:

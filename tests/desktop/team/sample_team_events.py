@@ -11,7 +11,7 @@ from typing import Any
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.domain.team import Spending
+from atelier_desk.domain.sub_agent import Spending
 from atelier_desk.engine.services.team.display_data import AgentNode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

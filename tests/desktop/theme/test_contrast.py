@@ -8,8 +8,8 @@ import pytest
 
 from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.theme.assets import resource_dir
 from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, Tokens, contrast
+from atelier_desk.desktop.theme.resource_paths_and_fonts import resource_dir
 from atelier_desk.desktop.widgets.row_paint import quiet
 
 TEXT = 4.5

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLineEdit, QPushButton, QRadioButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.theme import assets, mark
+from atelier_desk.desktop.theme import mark, resource_paths_and_fonts
 
 FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::tab:selected", '[focused="true"]')
 """Filled with the accent, or a composer around the focused field; the line below the current tab is no border."""
@@ -20,7 +20,9 @@ FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::ta
 def test_only_the_focused_widget_has_a_border_in_the_accent_colour() -> None:
     rules = re.findall(
         r"([^{}]+){([^{}]*)}",
-        re.sub(r"\$\{(\w+)\}", r"<\1>", (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")),
+        re.sub(
+            r"\$\{(\w+)\}", r"<\1>", (resource_paths_and_fonts.resource_dir() / "style.qss").read_text(encoding="utf-8")
+        ),
     )
     bordered = [selector.strip() for selector, body in rules if re.search(r"border[^;]*<accent>", body)]
     assert bordered

@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
-from atelier_desk.desktop.theme.assets import load_fonts, resource_dir
 from atelier_desk.desktop.theme.design_tokens import contrast
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.theme.resource_paths_and_fonts import load_fonts, resource_dir
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
 
 

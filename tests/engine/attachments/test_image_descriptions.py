@@ -19,7 +19,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import agent as agent_of
+from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.sample_images import png
 
 

@@ -18,11 +18,11 @@ from atelier_desk.engine.attachments import names_and_decoding
 from atelier_desk.engine.attachments import reading as attachments
 from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
-from atelier_desk.engine.runs.attachments import excerpts
+from atelier_desk.engine.runs.message_attachments import excerpts
 from atelier_desk.engine.runs.message_validation import check_message
 from tests.helpers.sample_documents import ALL, sheets
 from tests.helpers.sample_images import broken_inside, gif_header, jpeg_header, picture, png, webp_header
-from tests.workspace.documents.document_texts import SAID
+from tests.workspace.documents.expected_document_texts import SAID
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ async def trial_of_a_model(paid: Paid) -> str:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(paid.atelier.models, "assumed", assumed)
-        patched.setattr("atelier_desk.engine.services.connection_test.try_model", try_model)
+        patched.setattr("atelier_desk.engine.services.model_connection_test.try_model", try_model)
         await paid.atelier.providers.try_draft(
             ProviderDraft(ProviderConfig(name="New", kind="openai", base_url=paid.server.url)), "m"
         )

@@ -16,7 +16,7 @@ from atelier_desk.engine.services.own_tools import OwnToolState
 from atelier_desk.storage.copies import backup_signature
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
-from tests.helpers.inspection_cache import inspected_once
+from tests.helpers.backup_inspection_cache import inspected_once
 
 __all__ = ["inspected_once"]
 

@@ -28,7 +28,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.row_mapping import Table
 from tests.engine.conftest import Opener
-from tests.helpers.inspection_cache import inspected_once
+from tests.helpers.backup_inspection_cache import inspected_once
 
 __all__ = ["inspected_once"]
 

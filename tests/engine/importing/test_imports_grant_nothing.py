@@ -15,7 +15,7 @@ from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.policy.permissions import taint_sources
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
-from tests.helpers.agent_files import import_agent
+from tests.helpers.agent_file_import import import_agent
 
 Change = Callable[[dict[str, Any]], object]
 ALLOW_ALL = {"id": "0" * 32, "text": "*", "action": "allow"}

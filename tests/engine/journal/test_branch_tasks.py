@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 
 def todo(operation: str, **arguments: Any) -> list[ToolCall]:

@@ -51,7 +51,7 @@ from atelier_desk.engine.run.request.context_fitting import plan
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import Script, advance, agent, call, finished, reply, started
+from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, reply, started
 
 
 @pytest.fixture(autouse=True)

@@ -75,8 +75,8 @@ from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, Spending, TeamCall
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import MOST_FOLLOWING, RunHandle, run_events

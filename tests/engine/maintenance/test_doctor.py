@@ -18,7 +18,7 @@ from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.local.model_files import MANIFEST, UNREADABLE, ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies import bounded_memory_reading
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
@@ -65,7 +65,7 @@ async def test_what_was_read_is_given_back_on_the_way(open_atelier: Opener, monk
     async with open_atelier() as atelier:
         await atelier.store.set_fsync(True)  # moves the log into the tables
         monkeypatch.setattr(Engine, "reopen", counted)
-        monkeypatch.setattr(bounded_reading, "CACHED_BYTES", atelier.store.size // 3)
+        monkeypatch.setattr(bounded_memory_reading, "CACHED_BYTES", atelier.store.size // 3)
         for check, often in (
             (doctor._database(atelier, None, False), range(1, 7)),
             (doctor._attachments(atelier, None), [1]),

@@ -16,7 +16,7 @@ from atelier_desk.engine.run.call_verdict import (
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Call
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.engine.run.permission_states import started, state
+from tests.engine.run.judged_run_states import started, state
 
 REGISTRY = create_default_tool_registry()
 

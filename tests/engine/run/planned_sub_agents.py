@@ -8,9 +8,9 @@ from atelier_desk.domain.events.run import (
     ChildrenPlanned,
     EventBody,
 )
-from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.state import RunState
-from tests.helpers.run_events import Script, advance, agent, call, reply, started
+from tests.helpers.runs_without_driver import Script, advance, agent, call, reply, started
 
 
 def planned(

@@ -20,7 +20,7 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext
 from atelier_desk.tools.files.file_tool_base import ChangingTool
 from atelier_desk.tools.registry import registry as registries
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 WRITE = ToolCall(id="c", name="write_file", arguments={"path": "a.txt", "content": "x"})
 INVOKED = ToolCall(id="c", name="invoke_tool", arguments={"tool_name": "write_file", "arguments": WRITE.arguments})

@@ -27,7 +27,7 @@ from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.commands import parsing
-from tests.engine.run.permission_states import started, state, write
+from tests.engine.run.judged_run_states import started, state, write
 
 
 @pytest.mark.parametrize(

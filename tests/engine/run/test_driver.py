@@ -35,11 +35,11 @@ from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Outcome, ToolContext
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.run_races import Gate, bodies, ended, holds, turns
+from tests.engine.runs.commit_gate import Gate, bodies, ended, holds, turns
 from tests.engine.runs.sample_runs import Blocking, agent, calculate, start
 from tests.engine.team.conftest import Cast, ask_parent, ask_user, begin, call, spawn, team_rows
-from tests.helpers.run_events import Script, reply, started
-from tests.helpers.run_events import call as planned
+from tests.helpers.runs_without_driver import Script, reply, started
+from tests.helpers.runs_without_driver import call as planned
 
 
 async def test_a_redirected_run_keeps_its_slot(open_atelier: Opener) -> None:

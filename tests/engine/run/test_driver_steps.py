@@ -34,7 +34,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
 )
 from atelier_desk.domain.mcp import ServerProblem
-from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import driver as module
 from atelier_desk.engine.run import mcp_server_requests
@@ -57,7 +57,7 @@ from atelier_desk.engine.run.reducer.next_step import (
 from atelier_desk.engine.run.reducer.state import Ending, RunState
 from atelier_desk.engine.team.team_interface import NO_ANSWER
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import START, Script, agent, call, reply, started
+from tests.helpers.runs_without_driver import START, Script, agent, call, reply, started
 
 PROBLEM = ServerProblem(server="docs", code="off")
 FINISH = Finish(Ending(RunStatus.COMPLETED, "done", result="42"))

@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.presentation.run_notices import servers_text
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 TEAM = agent(tools=("SpawnAgentTool",), mcp_servers=("files", "mail"), approval="auto", tool_dialect="native")
 BOTH = [

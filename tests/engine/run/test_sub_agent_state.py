@@ -18,12 +18,12 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     RunPaused,
 )
-from atelier_desk.domain.team import ChildStatus, Spending
+from atelier_desk.domain.sub_agent import ChildStatus, Spending
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.next_step import Append, CallModel, StartChildren, Wait, next_step
 from tests.engine.run.planned_sub_agents import after, end, planned
-from tests.helpers.run_events import call, finished, reply, started
+from tests.helpers.runs_without_driver import call, finished, reply, started
 
 
 def test_a_stage_starts_when_the_previous_one_has_ended() -> None:

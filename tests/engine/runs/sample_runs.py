@@ -9,7 +9,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
-from tests.helpers.run_events import agent as agent_of
+from tests.helpers.runs_without_driver import agent as agent_of
 
 TOOLS = ("TodoTool", "CalculatorTool", "UserQuestionTool", "MemoryTool", "ReportTool", "output", "task_complete")
 

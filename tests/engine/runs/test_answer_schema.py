@@ -15,8 +15,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, run, world
-from tests.helpers.agent_files import import_agent
-from tests.helpers.run_events import agent
+from tests.helpers.agent_file_import import import_agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import calculate, leader, scripts, spawn
 from tests.helpers.servers.scripted_http_server import Reply
 

@@ -18,7 +18,7 @@ from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener, Recorder
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 ASKED = AgentConfig(

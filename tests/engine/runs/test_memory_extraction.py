@@ -32,8 +32,8 @@ from atelier_desk.llm import secrets
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate
 from tests.engine.conftest import Opener
-from tests.engine.remembering_turns import remember
-from tests.helpers.run_events import agent as agent_of
+from tests.engine.memory_turn_steps import remember
+from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.scripted_teams import spawn
 
 TOLD = "I live in Lyon. Which trams go to the airport?"

@@ -13,7 +13,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.gated_model import Busy
+from tests.engine.runs.busy_workflow import Busy
 from tests.engine.runs.sample_runs import agent
 
 

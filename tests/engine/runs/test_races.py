@@ -33,7 +33,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.database_engine import Outcome
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.run_races import Gate, bodies, ended, holds, turns
+from tests.engine.runs.commit_gate import Gate, bodies, ended, holds, turns
 from tests.engine.runs.sample_runs import Blocking, agent, ask, calculate, start
 
 

@@ -27,7 +27,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.workflow import Dispatch, Run, RunMode, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events

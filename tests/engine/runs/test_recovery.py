@@ -20,7 +20,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 
 async def at_work(atelier: Atelier, **options: Any) -> tuple[str, str, Recorder]:

@@ -44,7 +44,7 @@ from tests.engine.runs.withdrawn_rights import (
     take_up,
 )
 from tests.engine.team.conftest import bodies
-from tests.helpers.run_events import Script, agent
+from tests.helpers.runs_without_driver import Script, agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 ALLOWED = "run_command(touch seen)"

@@ -14,7 +14,7 @@ from atelier_desk.llm.scripted_model import Step
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import leader, scripts, spawn
 
 TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")

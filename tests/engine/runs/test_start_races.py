@@ -22,7 +22,7 @@ from atelier_desk.engine.team.sub_agent_runs import Teams
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
-from tests.engine.runs.run_races import bodies
+from tests.engine.runs.commit_gate import bodies
 from tests.engine.runs.sample_runs import agent, calculate
 from tests.engine.team.conftest import Cast, begin, spawn, team_rows
 

@@ -84,7 +84,7 @@ async def test_unusable_counts_are_replaced_by_the_estimate(kind: str, wrong: An
 
 async def test_a_sub_agents_truncated_report_is_marked() -> None:
     from atelier_desk.engine.run.reducer.next_step import Finish, next_step
-    from tests.helpers.run_events import Script, reply
+    from tests.helpers.runs_without_driver import Script, reply
 
     cut = reply("Half a rep")
     body = cut.model_copy(update={"reply": cut.reply.model_copy(update={"finish_reason": FinishReason.LENGTH})})

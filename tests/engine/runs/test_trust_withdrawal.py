@@ -18,7 +18,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.services.skill_folders import take_up, write
 from tests.engine.team.conftest import bodies
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 Change = Callable[[Atelier, str, str], Awaitable[object]]

@@ -11,7 +11,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 TOUCH = ToolCall(id="c", name="run_command", arguments={"command": "touch seen", "modifies_files": True})
 

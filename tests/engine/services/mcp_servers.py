@@ -7,7 +7,7 @@ from typing import Any
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.mcp.conftest import PlainServer
 
 

@@ -17,8 +17,8 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
-from tests.engine.services.agent_file import FILE
-from tests.helpers.agent_files import import_agent
+from tests.engine.services.sample_agent_file import FILE
+from tests.helpers.agent_file_import import import_agent
 
 
 async def test_the_first_start_creates_the_assistant_with_the_starter_model(open_atelier: Opener) -> None:

@@ -15,7 +15,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine import Atelier
-from atelier_desk.presentation.failure_text import explain
+from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
 

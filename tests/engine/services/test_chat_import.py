@@ -21,7 +21,7 @@ from atelier_desk.engine.services.workflow.chat_export_reader import is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import workflow_id
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.services.chat_exports import (
+from tests.engine.services.sample_chat_exports import (
     ROOT,
     bread,
     claude,

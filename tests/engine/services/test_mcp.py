@@ -30,9 +30,9 @@ from atelier_desk.mcp.connection import Connection
 from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.engine.services.mcp_servers import FREE, added, ended
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.helpers.sample_images import png
-from tests.helpers.servers.mcp_stdio import ECHO, tool
+from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
 
 __all__ = ["plain"]

@@ -13,7 +13,7 @@ from atelier_desk.domain.mcp import McpError, McpServer, McpState
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 from tests.mcp.conftest import Make, plain
 
 __all__ = ["plain"]

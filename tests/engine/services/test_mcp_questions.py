@@ -28,8 +28,8 @@ from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
 from tests.engine.conftest import Opener
 from tests.helpers.form_answers import form_answer
-from tests.helpers.run_events import agent
-from tests.helpers.servers import mcp_client_requests
+from tests.helpers.runs_without_driver import agent
+from tests.helpers.servers import mcp_elicitation_and_sampling
 from tests.helpers.servers.mcp_sign_in import served
 
 # On a busy machine the HTTP client may drop an unread stream of the older protocol when the server of a test ends:
@@ -59,7 +59,7 @@ def era(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 async def at_server(atelier: Atelier, **fields: Any) -> AsyncIterator[list[Any]]:
     """The server over HTTP, known to Atelier; yields the answers it received."""
     seen: list[Any] = []
-    async with served(mcp_client_requests.made(seen.append).streamable_http_app()) as address:
+    async with served(mcp_elicitation_and_sampling.made(seen.append).streamable_http_app()) as address:
         await atelier.mcp.save(McpServer(name="asks", transport="http", url=f"{address}/mcp", **fields), new=True)
         assert (await atelier.mcp.test("asks")).ok
         try:
@@ -141,7 +141,7 @@ async def test_a_page_is_shown_with_its_host_and_never_loaded(open_atelier: Open
     async with open_atelier(calling("pay")) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)
-        assert (question.spec.question_type, question.spec.url) == (QuestionType.URL, mcp_client_requests.URL)
+        assert (question.spec.question_type, question.spec.url) == (QuestionType.URL, mcp_elicitation_and_sampling.URL)
         await atelier.questions.answer_with(question.id, ["accept"])
         await result(atelier, run_id)
         assert seen == ([{"page": {"action": "accept"}}] if era == "newest" else [{"action": "accept"}])
@@ -321,7 +321,7 @@ def stdio(notes: Path) -> McpServer:
     return McpServer(
         name="asks",
         command=sys.executable,
-        args=("-m", "tests.helpers.servers.mcp_client_requests", str(notes)),
+        args=("-m", "tests.helpers.servers.mcp_elicitation_and_sampling", str(notes)),
         folder=str(Path.cwd()),
     )
 

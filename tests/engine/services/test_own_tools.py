@@ -18,11 +18,11 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from atelier_desk.presentation.failure_text import explain
+from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.support.i18n import set_language
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
-from tests.helpers.tool_files import HANGS, begun, gone
+from tests.helpers.runs_without_driver import agent
+from tests.helpers.user_tool_files import HANGS, begun, gone
 
 GREET = '''
 from atelier_desk.tools.custom import tool

@@ -154,7 +154,7 @@ async def test_a_run_gets_the_rules_of_its_scope(atelier: Atelier) -> None:
 
 async def test_rules_of_an_agent_apply_to_its_sub_agents(atelier: Atelier) -> None:
     from atelier_desk.domain.agent import Budget
-    from atelier_desk.domain.team import ChildPlan
+    from atelier_desk.domain.sub_agent import ChildPlan
     from atelier_desk.engine.run.permission_rules import rules
     from atelier_desk.engine.team.sub_agent_runs import _run_started
 

@@ -31,7 +31,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.costs.usage_totals import requests_of, usage_of
 from atelier_desk.engine.journal.journal import RunHandle
-from atelier_desk.storage.repositories import history_index
+from atelier_desk.storage.repositories import history_search_and_usage
 from atelier_desk.storage.search import full_text_index as index_file
 from tests.engine.conftest import Opener
 from tests.helpers.manual_clock import ManualClock
@@ -282,7 +282,7 @@ async def test_the_cost_of_a_month_does_not_wait_for_an_outdated_index(
 ) -> None:
     clock = ManualClock(DAY_ONE)
     async with open_atelier(clock=clock) as atelier:
-        for number in range(history_index.FEW_UNREAD + 2):
+        for number in range(history_search_and_usage.FEW_UNREAD + 2):
             workflow = await atelier.workflows.create("w")
             usage = Usage(tokens_input=number + 1, cost=0.5)
             reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=usage)

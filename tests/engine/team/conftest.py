@@ -16,7 +16,7 @@ from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 E = TypeVar("E", bound=Event)
 TOOLS = (

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.helpers.run_events import agent
+from tests.helpers.runs_without_driver import agent
 
 TOOLS = ("CalculatorTool", "TodoTool", "SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "plan_actions")
 

@@ -12,7 +12,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.team.sub_agent_progress import EVERY_S, ProgressReporter
 from tests.helpers.manual_clock import ManualClock
-from tests.helpers.run_events import Script, agent
+from tests.helpers.runs_without_driver import Script, agent
 
 
 class Stage:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.google_rules import SKIPS, Issued, Refused, check, limits_of
 from tests.helpers.servers.scripted_http_server import FakeServer, Reply, Request, Response, dump, split
-from tests.helpers.servers.text_vectors import vector_of
 
 STOPS = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 STATUS = {

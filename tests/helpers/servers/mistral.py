@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.helpers.servers.openai import FakeOpenAI, arguments_text, chunk_of, whole
-from tests.helpers.servers.required_thinking import Thoughts
 from tests.helpers.servers.scripted_http_server import Failure, Reply, Request, Response, split
+from tests.helpers.servers.thinking_check import Thoughts
 
 # ChatCompletionRequest of the mistralai SDK 3.7.
 FIELDS = frozenset(

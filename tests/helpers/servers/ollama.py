@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.helpers.servers.required_thinking import Thoughts
+from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.scripted_http_server import Failure, FakeServer, Reply, Request, Response, dump, split
-from tests.helpers.servers.text_vectors import vector_of
+from tests.helpers.servers.thinking_check import Thoughts
 
 TIME = "2026-01-01T00:00:00.000000Z"
 DETAILS = {

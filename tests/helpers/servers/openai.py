@@ -9,8 +9,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.scripted_http_server import Call, Failure, FakeServer, Reply, Request, Response, dump, split
-from tests.helpers.servers.text_vectors import vector_of
 
 
 class FakeOpenAI(FakeServer):

@@ -16,8 +16,8 @@ from atelier_desk.llm.anthropic import message_conversion
 from atelier_desk.llm.anthropic.provider import AnthropicProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.anthropic_rules import Issued, check
-from tests.llm.conversation_shapes import ANY, conversation
-from tests.llm.stream_requests import ADD, ask, called, provider, result
+from tests.llm.irregular_conversations import ANY, conversation
+from tests.llm.provider_requests import ADD, ask, called, provider, result
 
 CLAUDE: Any = provider("anthropic", "http://127.0.0.1:9", ManualClock())
 THOUGHT = {"type": "thinking", "thinking": "because", "signature": "c2ln"}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from tests.helpers.servers.anthropic import FakeAnthropic, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
-from tests.llm.stream_requests import JSON, ask, joined
+from tests.llm.provider_requests import JSON, ask, joined
 
 
 def parsed(*pieces: bytes) -> Any:

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.dialects.number_grammar import integer_range, integer_rule, number_rule
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.helpers.gbnf_reader import Grammar
+from tests.helpers.gbnf_grammar import Grammar
 
 TASK: dict[str, Any] = {
     "type": "object",

@@ -13,11 +13,11 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure
-from tests.helpers.servers.text_vectors import vector_of
 
 
 async def embedder(

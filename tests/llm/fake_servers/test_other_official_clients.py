@@ -14,11 +14,11 @@ import pytest
 from mistralai.client.errors import SDKError
 from openai.types.chat import ChatCompletionFunctionToolParam
 
+from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.helpers.servers.text_vectors import vector_of
 
 USER: list[Any] = [{"role": "user", "content": "Hello"}]
 TOOL: ChatCompletionFunctionToolParam = {

@@ -15,8 +15,8 @@ from atelier_desk.llm.google import message_conversion
 from atelier_desk.llm.google.provider import GoogleProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.google_rules import Issued, check
-from tests.llm.conversation_shapes import ANY, conversation
-from tests.llm.stream_requests import ADD, ask, called, provider, result
+from tests.llm.irregular_conversations import ANY, conversation
+from tests.llm.provider_requests import ADD, ask, called, provider, result
 
 GEMINI: Any = provider("google", "http://127.0.0.1:9", ManualClock())
 MODELS = (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.llm.guided.arithmetic_detection import find
 from atelier_desk.llm.guided.language_data import language
-from atelier_desk.tools.core.expression import evaluate
+from atelier_desk.tools.core.arithmetic_expression import evaluate
 
 EN = [
     ("what is 2^10", 1024),

@@ -10,7 +10,7 @@ from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, FakeServer, Reply, Request, Response
-from tests.llm.stream_requests import answer, provider, send
+from tests.llm.provider_requests import answer, provider, send
 
 KEY = "secret-key-1"
 

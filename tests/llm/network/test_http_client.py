@@ -21,7 +21,7 @@ from atelier_desk.llm.network.retry import RetryPolicy
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, Reply
-from tests.llm.stream_requests import ask, collect, provider, send
+from tests.llm.provider_requests import ask, collect, provider, send
 
 SENTINEL = "sk-sentinel-4f9a1c77e2d04b"
 

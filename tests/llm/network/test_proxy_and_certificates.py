@@ -17,13 +17,13 @@ import trustme
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy, transport_error, unusable_certificates
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.proxies import FakeProxy
 from tests.helpers.servers.scripted_http_server import Reply
-from tests.llm.stream_requests import provider, send
+from tests.llm.provider_requests import provider, send
 
 FAR = "http://models.test/v1"
 """A host that is not this machine, so that a proxy is used; the fake proxies end at the fake server."""

@@ -9,12 +9,12 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import RetryDelta, TextDelta
-from atelier_desk.llm.errors import ErrorLocation, provider_error
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, retryable
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, Reply
-from tests.llm.stream_requests import ask, collect, joined, provider, retries, run, send
+from tests.llm.provider_requests import ask, collect, joined, provider, retries, run, send
 
 
 @pytest.fixture

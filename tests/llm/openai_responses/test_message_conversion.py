@@ -15,8 +15,8 @@ from atelier_desk.llm.openai_responses import message_conversion
 from atelier_desk.llm.openai_responses.provider import ResponsesProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai_responses_rules import Issued, check
-from tests.llm.conversation_shapes import ANY, conversation
-from tests.llm.stream_requests import ADD, ask, called, provider, result
+from tests.llm.irregular_conversations import ANY, conversation
+from tests.llm.provider_requests import ADD, ask, called, provider, result
 
 OPENAI: Any = provider("responses", "http://127.0.0.1:9", ManualClock())
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}

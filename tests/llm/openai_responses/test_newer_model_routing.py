@@ -8,14 +8,14 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.http_provider_factory import create_http_provider
 from atelier_desk.llm.openai_responses.newer_model_routing import ASK_AGAIN_S
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.openai_responses import FakeResponses
 from tests.helpers.servers.scripted_http_server import Failure, Reply, Request, Response
-from tests.llm.stream_requests import answer, send
+from tests.llm.provider_requests import answer, send
 
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:

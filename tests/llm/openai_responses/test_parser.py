@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.openai_responses.parser import ResponseParser
 from tests.helpers.servers.openai_responses import FakeResponses, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
-from tests.llm.stream_requests import JSON, ask, joined
+from tests.llm.provider_requests import JSON, ask, joined
 
 
 def parsed(*pieces: bytes) -> Any:

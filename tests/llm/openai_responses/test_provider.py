@@ -13,8 +13,8 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai_responses import FakeResponses, error_body
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.conversation_shapes import SHAPES, conversation
-from tests.llm.stream_requests import (
+from tests.llm.irregular_conversations import SHAPES, conversation
+from tests.llm.provider_requests import (
     ADD,
     answer,
     arguments,

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.model_messages import FinishReason, ToolCall
 from atelier_desk.llm.replies.assembly import ReplyAssembler, arguments_of, new_call_id
-from tests.llm.stream_requests import ask, called, reply_of, result
+from tests.llm.provider_requests import ask, called, reply_of, result
 
 
 @pytest.fixture

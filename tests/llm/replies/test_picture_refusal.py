@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.llm.errors import ErrorLocation, response_error
+from atelier_desk.llm.error_conversion import ErrorLocation, response_error
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures
 
 

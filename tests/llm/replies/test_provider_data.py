@@ -26,8 +26,8 @@ from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.helpers.servers.signed_replies import SIGNING, SigningServer
-from tests.llm.stream_requests import ADD, JSON, answer, called, provider, reply_of, result, send
+from tests.helpers.servers.signature_checking_servers import SIGNING, SigningServer
+from tests.llm.provider_requests import ADD, JSON, answer, called, provider, reply_of, result, send
 
 
 @pytest.fixture(params=sorted(SIGNING))

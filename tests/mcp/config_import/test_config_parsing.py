@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.mcp.config_import import config_parsing, locations
+from atelier_desk.mcp.config_import import config_locations, config_parsing
 from atelier_desk.mcp.config_import.found_server import FoundServer
 
 ENTRY = {"command": "npx", "args": ["-y", "@scope/files", "/data"], "env": {"API_TOKEN": "abc", "MODE": "quick"}}
@@ -326,9 +326,9 @@ def test_invalid_json_is_refused_without_a_crash(value: object) -> None:
 
 
 def test_files_are_recognised_by_their_location() -> None:
-    assert locations.program_of(Path("/home/me/.codex/config.toml")) == "Codex"
-    assert locations.program_of(Path("/home/me/p/.vscode/mcp.json")) == "VS Code"
-    assert locations.program_of(Path("/x/notes.json")) == ""
+    assert config_locations.program_of(Path("/home/me/.codex/config.toml")) == "Codex"
+    assert config_locations.program_of(Path("/home/me/p/.vscode/mcp.json")) == "VS Code"
+    assert config_locations.program_of(Path("/x/notes.json")) == ""
 
 
 @pytest.mark.parametrize("start", ["/*a", '\\"', '"\\'])

@@ -24,9 +24,9 @@ from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies import restore as restore_module
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
-from atelier_desk.storage.copies.progress import TOTAL
+from atelier_desk.storage.copies.progress_and_cancellation import TOTAL
 from atelier_desk.storage.copies.restore import restore
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.lock import FolderLock
@@ -177,7 +177,7 @@ async def test_a_folder_that_is_a_mount_point_is_refused_before_any_preparation(
 async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+    monkeypatch.setattr(database_preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
     with pytest.raises(StorageError) as caught:
         await restore(made.path, datadir)
     assert caught.value.code == "disk_full"
@@ -372,7 +372,7 @@ async def test_a_backup_is_verified_in_the_data_folder_which_needs_the_room(
     async with await Store.open(datadir.database) as store:
         await fill(store, datadir)
         with monkeypatch.context() as patch:
-            patch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+            patch.setattr(database_preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
             with pytest.raises(StorageError) as caught:
                 await backup.create(store, datadir, datadir.backups / "one.zip")
     assert caught.value.code == "disk_full"

@@ -24,8 +24,8 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.backup_inspection_cache import inspected_once
 from tests.helpers.database_templates import PlaceDatabase
-from tests.helpers.inspection_cache import inspected_once
 
 Change = Callable[[dict[str, Any], dict[str, bytes]], None]
 

@@ -14,9 +14,9 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import migration_registry
-from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies import bounded_memory_reading
 from atelier_desk.storage.copies.compact import compact
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.database_engine import Engine
@@ -112,7 +112,7 @@ async def test_both_databases_are_opened_anew_while_they_are_read(
 
     monkeypatch.setattr(Engine, "reopen", counted)
     async with await Store.open(datadir.database) as store:
-        monkeypatch.setattr(bounded_reading, "CACHED_BYTES", store.size // 2)
+        monkeypatch.setattr(bounded_memory_reading, "CACHED_BYTES", store.size // 2)
     await compact(datadir)
     assert len(opened) == 2
     assert set(opened.values()) <= {2, 3, 4}, opened
@@ -124,7 +124,7 @@ async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monk
             await compact(datadir)
         assert caught.value.code == "locked"
     before = content(datadir.root)
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
+    monkeypatch.setattr(database_preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
     with pytest.raises(StorageError) as caught:
         await compact(datadir)
     assert caught.value.code == "disk_full"

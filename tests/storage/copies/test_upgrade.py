@@ -16,7 +16,7 @@ from atelier_desk.storage import database_errors, migration_registry, tables
 from atelier_desk.storage.copies import backup_file
 from atelier_desk.storage.copies import upgrade as upgrade_module
 from atelier_desk.storage.copies.restore import restore
-from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.data_folder import database_preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.schema_version import UpgradeStep
@@ -306,8 +306,8 @@ async def test_a_version_file_that_contradicts_the_database_is_noticed(tmp_path:
 async def test_an_upgrade_needs_room_for_three_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     before = content(folder / "data")
-    room = MIN_FREE_BYTES + 3 * preflight.size_of(folder / "data" / "database") - 1
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: room)
+    room = MIN_FREE_BYTES + 3 * database_preflight.size_of(folder / "data" / "database") - 1
+    monkeypatch.setattr(database_preflight, "free_bytes", lambda path: room)
     with pytest.raises(StorageError) as caught:
         await Store.open(folder / "data" / "database")
     assert caught.value.code == "disk_full"
@@ -319,7 +319,7 @@ async def test_a_disk_that_fills_up_during_an_upgrade_says_what_the_upgrade_need
 ) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     database = folder / "data" / "database"
-    before, size = content(folder / "data"), preflight.size_of(database)
+    before, size = content(folder / "data"), database_preflight.size_of(database)
     free = 10**9
 
     async def inspect(copy: Path, **_options: object) -> None:
@@ -327,7 +327,7 @@ async def test_a_disk_that_fills_up_during_an_upgrade_says_what_the_upgrade_need
         free = 5_000_000
         raise database_errors.from_text("IO error: No space left on device (os error 28)", copy)
 
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: free)
+    monkeypatch.setattr(database_preflight, "free_bytes", lambda path: free)
     monkeypatch.setattr(upgrade_module, "inspect", inspect)
     with pytest.raises(StorageError, match="Nothing that was saved is lost") as caught:
         await Store.open(database)

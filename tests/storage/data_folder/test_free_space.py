@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.free_space import free_bytes, free_files
 
 
@@ -30,7 +30,7 @@ def test_a_disk_without_inodes_is_distinguished_from_a_full_one(
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=1000, f_favail=3))
     assert free_files(tmp_path) == 3
     with pytest.raises(StorageError, match="inodes are used up: 3 left") as caught:
-        preflight.check(tmp_path / "database")
+        database_preflight.check(tmp_path / "database")
     assert caught.value.code == "disk_full"
     for told in (
         database_errors.from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), tmp_path),
@@ -42,4 +42,4 @@ def test_a_disk_without_inodes_is_distinguished_from_a_full_one(
 def test_a_file_system_without_a_file_count_has_inodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=0, f_favail=0))
     assert free_files(tmp_path) is None
-    preflight.check(tmp_path / "database")
+    database_preflight.check(tmp_path / "database")

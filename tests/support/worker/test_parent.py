@@ -17,7 +17,7 @@ from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import CannotStart, Ended, Failed, WorkerError
 from atelier_desk.support.worker.frames import Reply
 from atelier_desk.support.worker.parent import Worker, ask_in_thread, ask_once
-from tests.helpers.tool_files import gone, until
+from tests.helpers.user_tool_files import gone, until
 
 HEAD = """
 import os, signal, subprocess, sys, time
@@ -238,7 +238,7 @@ async def test_a_worker_does_not_outlive_a_killed_program_even_with_blocked_thre
     await until(lambda: gone(pid))
 
 
-PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
+PAGE = ("atelier_desk.web.page_to_markdown_process", ("http://a.org/", "text/plain", "utf-8"))
 
 
 def test_a_thread_receives_the_answer_and_large_files_are_sent_completely(monkeypatch: pytest.MonkeyPatch) -> None:

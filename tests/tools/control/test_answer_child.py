@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.team import ChildState, ChildStatus
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus
 from atelier_desk.tools.base import AnswerChild
 from tests.tools.conftest import MakeCalls
 from tests.tools.teams.conftest import FakeTeam

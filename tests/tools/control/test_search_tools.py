@@ -15,7 +15,7 @@ from atelier_desk.tools.registry import mcp_tool
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.mcp_tool import McpTool
 from atelier_desk.tools.registry.sections import Section, of_server
-from tests.helpers.servers.mcp_stdio import tool
+from tests.helpers.servers.misbehaving_mcp_stdio import tool
 
 DEFINITIONS = (
     tool("getPullRequest", "Reads one pull request.", number={"type": "integer"}),

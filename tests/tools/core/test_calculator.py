@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
+from atelier_desk.tools.core.arithmetic_expression import BINARY, CONSTANTS, UNARY
 from atelier_desk.tools.core.calculator import BinaryName, ConstantName, UnaryName
-from atelier_desk.tools.core.expression import BINARY, CONSTANTS, UNARY
 from tests.tools.conftest import Calls
 
 CALCULATOR = "CalculatorTool"

@@ -13,7 +13,7 @@ from atelier_desk.engine.run.request.toolset import tools_tokens
 from atelier_desk.tools.calls.argument_validation import validate
 from atelier_desk.tools.definition.input_schema import operations_of
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.tools.description_tasks import TASKS
+from tests.tools.tool_description_tasks import TASKS
 
 ALL = create_default_tool_registry()
 SETS = [(tool, about) for tool, sets in TASKS.items() for about in sets]

@@ -19,8 +19,8 @@ from atelier_desk.workspace.documents import pdf
 from atelier_desk.workspace.path_resolution import WorkspacePath
 from tests.helpers.sample_documents import ALL, word
 from tests.tools.conftest import Calls
-from tests.tools.files.document_samples import document
-from tests.workspace.documents.document_texts import SAID
+from tests.tools.files.sample_pdf import document
+from tests.workspace.documents.expected_document_texts import SAID
 
 
 async def test_pages_are_numbered_and_can_be_read_in_parts(call: Calls, ws: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.tools.shell.held_file_results import no_network
+from atelier_desk.tools.shell.command_result_notes import no_network
 
 
 @pytest.mark.parametrize(

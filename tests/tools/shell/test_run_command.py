@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.result_parts import TextPart
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.tools.base import Effect, Risk
-from atelier_desk.tools.shell import command_start
+from atelier_desk.tools.shell import command_execution
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.tools.shell.conftest import Bench
-from tests.tools.shell.processes_left import left
+from tests.tools.shell.leftover_processes import left
 
 
 async def test_output_and_exit_status(bench: Bench) -> None:
@@ -386,18 +386,18 @@ async def test_a_full_disk_and_remaining_processes_are_reported(bench: Bench) ->
     await bench.run("seq 5000")
     assert bench.services.commands is not None
     (kept,) = bench.services.commands.of("w")
-    assert {"low_disk", "left"} & command_start.facts(kept).keys() == set()
+    assert {"low_disk", "left"} & command_execution.facts(kept).keys() == set()
     kept.process.low_disks, kept.process.left = ("/work",), True
-    said = command_start.facts(kept)
+    said = command_execution.facts(kept)
     assert "/work" in said["low_disk"]
     assert "Tell the user" in said["left"]
     for why in ("disk", "unknown"):
         kept.process.ended_by = why
-        ended = command_start.result(kept).data
+        ended = command_execution.result(kept).data
         assert (ended["code"], ended["ended_by"]) == ("ended", why)
     kept.process.ended_by = "disk"
-    assert "/work" in command_start.result(kept).data["error"]
+    assert "/work" in command_execution.result(kept).data["error"]
 
 
 def test_every_outcome_has_a_message_for_people_and_models() -> None:
-    assert set(command_start.ENDED_BY) - set(failure_text._ENDED) == {"timeout", "user"}
+    assert set(command_execution.ENDED_BY) - set(call_failure_text._ENDED) == {"timeout", "user"}

@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.workspace.processes import command_environment
 from tests.tools.shell.conftest import Bench
-from tests.tools.shell.processes_left import left
+from tests.tools.shell.leftover_processes import left
 
 
 async def test_a_command_that_floods_its_output_ends(bench: Bench) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.shell.command_start import CommandPlace, boxed, commands_of
+from atelier_desk.tools.shell.command_execution import CommandPlace, boxed, commands_of
 from atelier_desk.workspace.processes import sandbox_selection, seatbelt
 from atelier_desk.workspace.processes.command_process import Order
 from tests.tools.shell.conftest import Bench

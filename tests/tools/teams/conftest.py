@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus
+from atelier_desk.domain.sub_agent import ChildPlan, ChildState, ChildStatus
 from atelier_desk.tools.base import ChildRequest, Colleague
 from tests.tools.conftest import Calls, MakeCalls
 

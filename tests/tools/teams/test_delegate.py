@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.tools.base import Colleague, Effect, Risk, StartChildren
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.delegate import DelegateTaskTool

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.parallel_tasks import ParallelTasksTool

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.tools.base import Effect, Risk, StartChildren
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.plan_actions import SYSTEM_PROMPT, PlanActions

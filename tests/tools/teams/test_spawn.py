@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildStatus, TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.spawn import SpawnAgentTool

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.team import ChildState, ChildStatus, Spending, TeamCall
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus, Spending, TeamCall
 from atelier_desk.tools.teams.subagent_results import aggregated_report, compose, error_report, wall_ms, with_earlier
 from tests.tools.teams.conftest import child
 

@@ -23,7 +23,7 @@ from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, 
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.user_tools.tool_processes import ToolProcesses
 from atelier_desk.tools.user_tools.user_tool import make
-from tests.helpers.tool_files import HANGS, HEAD, begun, gone, tool_file, until, until_now
+from tests.helpers.user_tool_files import HANGS, HEAD, begun, gone, tool_file, until, until_now
 
 
 @pytest.fixture
@@ -303,7 +303,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from atelier_desk.tools.user_tools.tool_processes import ToolProcesses
-from tests.helpers.tool_files import HANGS, tool_file
+from tests.helpers.user_tool_files import HANGS, tool_file
 
 folder = Path(sys.argv[1])
 asyncio.run(ToolProcesses().call(tool_file(folder, HANGS), "hang", {"folder": str(folder)}, FACTS, print))

@@ -12,8 +12,8 @@ from atelier_desk.web.browser import filtering_proxy
 from atelier_desk.web.browser.filtering_proxy import Gate
 from atelier_desk.web.checked_connections import Dialer
 from tests.helpers.fake_websites import PUBLIC, Reply, Sites
-from tests.web.address_spellings import NAMES, SPELLINGS
 from tests.web.conftest import served as served
+from tests.web.private_address_spellings import NAMES, SPELLINGS
 
 
 class Everything(set[tuple[str, int]]):

@@ -18,7 +18,7 @@ from atelier_desk.web.browser.browser_discovery import find
 from atelier_desk.web.page_fetcher import Web
 from tests.helpers.fake_websites import Reply, Sites, html
 from tests.web.browser.conftest import Fake
-from tests.web.sample_page_text import LONG, no
+from tests.web.long_page_text import LONG, no
 
 MADE = f"<html><head><title>App</title></head><body><main><h1>Made</h1><p>{LONG}</p></main></body></html>"
 

@@ -22,7 +22,7 @@ from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import TEMPORARY
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from tests.chaos.file_kills import kill_writers
+from tests.chaos.file_write_kills import kill_writers
 from tests.chaos.link_swap_races import race
 
 AUTHOR = Author("w", "run", "call", "Ada")

@@ -14,7 +14,7 @@ from atelier_desk.workspace.documents import markdown_output
 from atelier_desk.workspace.documents.extraction_process import READERS, answer
 from tests.helpers import sample_documents
 from tests.helpers.sample_documents import ALL
-from tests.workspace.documents.document_texts import SAID
+from tests.workspace.documents.expected_document_texts import SAID
 
 
 def read(name: str, data: bytes, characters: int = 100_000) -> str:

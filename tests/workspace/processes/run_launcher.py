@@ -23,11 +23,11 @@ FOLDER = Path(landlock_sandbox.__file__).parent
 WITHOUT = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])
-import syscalls
-syscalls.ALWAYS = {"namespaces": "unshare"}
+import seccomp_filter
+seccomp_filter.ALWAYS = {"namespaces": "unshare"}
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-syscalls.install(libc, works=True, network=False, alone=True)
+seccomp_filter.install(libc, works=True, network=False, alone=True)
 os.execv(sys.argv[2], sys.argv[2:])
 """
 """Runs a program without namespaces, as where the system's settings refuse them."""

@@ -17,7 +17,7 @@ import pytest
 
 from atelier_desk.workspace.processes import sandbox_selection
 from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits
-from tests.workspace.processes.launched_commands import WHERE, left, root, run, started, until
+from tests.workspace.processes.launcher_fixtures import WHERE, left, root, run, started, until
 from tests.workspace.processes.run_launcher import FOLDER, interpreter, launch
 
 __all__ = ["root"]
@@ -251,7 +251,7 @@ def test_a_disk_that_was_low_before_is_reported_and_the_command_runs(root: Path)
 
 def test_the_launcher_needs_only_its_own_files() -> None:
     """They are loaded by name from its folder, by an interpreter that does not know the package."""
-    names = ("landlock_sandbox", "guarded_git_files", "namespaces", "syscalls", "resource_usage")
+    names = ("landlock_sandbox", "guarded_git_files", "linux_namespaces", "seccomp_filter", "resource_usage")
     script = f"import sys; sys.path.insert(0, sys.argv[1]); import {', '.join(names)}; print(*sys.modules)"
     ran = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, str(FOLDER)], capture_output=True, text=True, check=True

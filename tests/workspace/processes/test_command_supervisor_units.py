@@ -24,7 +24,7 @@ import pytest
 
 from atelier_desk.workspace.processes.command_output import Output
 from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits, Order, Process
-from tests.workspace.processes.launched_commands import WHERE, left, root, run, started, until
+from tests.workspace.processes.launcher_fixtures import WHERE, left, root, run, started, until
 from tests.workspace.processes.run_launcher import Launched, interpreter
 from tests.workspace.processes.run_launcher import launch as launched
 

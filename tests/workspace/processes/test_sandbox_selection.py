@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.workspace.processes import landlock_sandbox, sandbox_selection, seatbelt
-from tests.workspace.processes.seatbelt_profiles import allows
+from tests.workspace.processes.seatbelt_profile_evaluation import allows
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
 """What every program needs, except ``/etc``, whose parts are named one by one unless closed."""

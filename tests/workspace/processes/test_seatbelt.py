@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.workspace.processes import sandbox_selection, seatbelt
 from atelier_desk.workspace.processes.seatbelt import profile
-from tests.workspace.processes.seatbelt_profiles import allows, rules
+from tests.workspace.processes.seatbelt_profile_evaluation import allows, rules
 
 
 def test_what_a_command_may_do() -> None:

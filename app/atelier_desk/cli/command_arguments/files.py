@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import _
 
 
 def register(add: AddCommands) -> None:
-    group = add.group("files")
+    group = add.group("files", module="file_changes_and_trust")
     listing = group.command("list", _("list the changes, newest first"))
     diff = group.command("diff", _("show what changed, as unified diffs"))
     undo = group.command("undo", _("undo changes; files that others have changed since are left as they are"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from atelier_desk.cli.parser import DATABASE, AddCommands, flag
-from atelier_desk.llm.registry import provider_types
+from atelier_desk.llm.provider_type_registry import provider_types
 from atelier_desk.support.i18n import _
 
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")

@@ -21,7 +21,9 @@ def register(add: AddCommands) -> None:
     flag(listing, "--archived", _("only archived workflows"))
     limit(listing, 100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
-    show = group.command("show", _("show the messages of a workflow"), handler="messages:show", needs=DATABASE)
+    show = group.command(
+        "show", _("show the messages of a workflow"), handler="workflow_messages_and_branches:show", needs=DATABASE
+    )
     add_id(show, "id", "workflow")
     limit(show, 100, _("how many of the latest messages to show"))
     search = group.command("search", _("search messages, tool calls, reports and memories"), needs=DATABASE)
@@ -72,7 +74,7 @@ def register(add: AddCommands) -> None:
     limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted workflow"))
     add_id(restore, "id", "workflow")
-    fork = group.command("fork", _("fork a workflow at an event"), handler="messages:fork")
+    fork = group.command("fork", _("fork a workflow at an event"), handler="workflow_messages_and_branches:fork")
     add_id(fork, "id", "workflow")
     fork.add_argument(
         "--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event to copy")
@@ -90,19 +92,30 @@ def register(add: AddCommands) -> None:
     choose.add_argument(
         "--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each run at this many tokens")
     )
-    pins = group.command("pins", _("list the pinned messages of a workflow"), handler="messages:pins", needs=DATABASE)
+    pins = group.command(
+        "pins",
+        _("list the pinned messages of a workflow"),
+        handler="workflow_messages_and_branches:pins",
+        needs=DATABASE,
+    )
     add_id(pins, "id", "workflow")
     pin = group.command(
-        "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
+        "pin",
+        _("pin a message, so that it is listed and always sent to the model"),
+        handler="workflow_messages_and_branches:pin",
     )
     pin.add_argument(
         "message", help=_("message id, as shown by `atelier workflows show --json` and `atelier workflows search`")
     )
     flag(pin, "--off", _("remove the pin"))
-    branch = group.command("branch", _("fork a workflow after a message"), handler="messages:branch")
+    branch = group.command(
+        "branch", _("fork a workflow after a message"), handler="workflow_messages_and_branches:branch"
+    )
     branch.add_argument("message")
     again = group.command(
-        "regenerate", _("regenerate a turn; the old answer is kept as a version"), handler="messages:regenerate"
+        "regenerate",
+        _("regenerate a turn; the old answer is kept as a version"),
+        handler="workflow_messages_and_branches:regenerate",
     )
     add_id(again, "id", "workflow")
     again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
@@ -111,12 +124,14 @@ def register(add: AddCommands) -> None:
     delete_branch = group.command(
         "delete-branch",
         _("delete a branch (a version of a turn and everything after it); it can be restored for {n} days", n=days),
-        handler="messages:delete_branch",
+        handler="workflow_messages_and_branches:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
     delete_branch.add_argument("run", help=_("the first turn of the branch"))
     flag(delete_branch, "--undo", _("restore a deleted branch"))
     replay = group.command(
-        "replay", _("replay the stored events without calling models or tools"), handler="messages:replay"
+        "replay",
+        _("replay the stored events without calling models or tools"),
+        handler="workflow_messages_and_branches:replay",
     )
     add_id(replay, "id", "workflow")

@@ -12,7 +12,7 @@ from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.imported_grant import HeldGrant
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import compact_database, restore_backup, verify_backup
-from atelier_desk.presentation import imported_permissions_text
+from atelier_desk.presentation import imported_data_confirmation_text
 from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
 from atelier_desk.storage.copies.backup_file import BackupInfo
 from atelier_desk.storage.damage_report import IN_BACKUP
@@ -72,7 +72,11 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 def _grants(grants: list[HeldGrant]) -> Result:
     rows = (
-        (each.id, imported_permissions_text.title(each), ", ".join(imported_permissions_text.about(each).split("\n")))
+        (
+            each.id,
+            imported_data_confirmation_text.title(each),
+            ", ".join(imported_data_confirmation_text.about(each).split("\n")),
+        )
         for each in grants
     )
     return Result(

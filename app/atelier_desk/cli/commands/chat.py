@@ -6,13 +6,19 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Coroutine
 
-from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, warn_about_missing, warn_about_unread
+from atelier_desk.cli.agent_model_folder_options import (
+    chosen_agent,
+    chosen_workflow,
+    grant,
+    warn_about_missing,
+    warn_about_unread,
+)
 from atelier_desk.cli.attach_option import attached_files
 from atelier_desk.cli.event_renderers import TextRenderer
 from atelier_desk.cli.event_text import TASK_STATES
 from atelier_desk.cli.file_arguments import workspace
-from atelier_desk.cli.follow import Follower, resume_team
 from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.run_follower import Follower, resume_team
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import AtelierError, UsageError

@@ -15,7 +15,7 @@ from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, P
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.llm.provider_presets import PRESETS, Preset
-from atelier_desk.llm.registry import provider_type
+from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.presentation.api_key_text import shortcut_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext

@@ -10,7 +10,7 @@ from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.question import ACCEPT, DECLINE, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation import invalid_value_text
+from atelier_desk.presentation import elicitation_form_text
 from atelier_desk.support.i18n import N_, _
 
 
@@ -78,7 +78,7 @@ def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], s
         name, equals, typed = pair.partition("=")
         field = next((each for each in form.fields if each.name == name), None)
         if not equals or field is None:
-            raise invalid_value_text.problem(form, name, "unknown")
+            raise elicitation_form_text.problem(form, name, "unknown")
         values[name] = field.read(typed) if typed.strip() else None
     return [ACCEPT], form_text(values)
 

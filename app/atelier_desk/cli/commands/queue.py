@@ -6,8 +6,8 @@ from argparse import Namespace
 
 from atelier_desk.cli.command_result import Result, Table
 from atelier_desk.cli.event_renderers import renderer_for
-from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.run_follower import Follower
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import UserMessage

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.agent_options import warn_about_missing
+from atelier_desk.cli.agent_model_folder_options import warn_about_missing
 from atelier_desk.cli.command_arguments.resume import LIMITS
 from atelier_desk.cli.event_renderers import renderer_for
-from atelier_desk.cli.follow import Follower, resume_team
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
 from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.run_follower import Follower, resume_team
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError

@@ -5,13 +5,19 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import suppress
 
-from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, warn_about_missing, warn_about_unread
+from atelier_desk.cli.agent_model_folder_options import (
+    Chosen,
+    chosen_agent,
+    chosen_workflow,
+    warn_about_missing,
+    warn_about_unread,
+)
 from atelier_desk.cli.attach_option import attachments
 from atelier_desk.cli.commands.resume import continue_stream
 from atelier_desk.cli.event_renderers import renderer_for
 from atelier_desk.cli.file_arguments import schema_from, workspace
-from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.run_follower import Follower
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain import limits

@@ -8,9 +8,9 @@ from atelier_desk.cli.approval_decisions import parse_arguments
 from atelier_desk.cli.command_result import Result
 from atelier_desk.cli.commands.tools import tool_named
 from atelier_desk.cli.file_arguments import workspace
-from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.run_follower import Follower
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent

@@ -6,7 +6,7 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
-from atelier_desk.cli.agent_options import chosen_model, grant
+from atelier_desk.cli.agent_model_folder_options import chosen_model, grant
 from atelier_desk.cli.command_result import Note, Result, Table, bytes_left
 from atelier_desk.cli.commands import chat_import
 from atelier_desk.cli.file_arguments import path_of, read_text, workspace, write_new

@@ -15,20 +15,20 @@ from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
-from atelier_desk.desktop.chat.compose.transcript_image_folders import picture_folders
 from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
 from atelier_desk.desktop.chat.header import ChatHeader
-from atelier_desk.desktop.chat.message_commands import MessageCommands
+from atelier_desk.desktop.chat.message_actions import MessageCommands
 from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.run_controls import RunControls
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
+from atelier_desk.desktop.chat.transcript.image_folders import picture_folders
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.turn_end_cards import ChangedFiles
+from atelier_desk.desktop.chat.turn_end_data import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
@@ -44,7 +44,7 @@ from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.llm.registry import builtin_type
+from atelier_desk.llm.provider_type_registry import builtin_type
 from atelier_desk.presentation.rows.transcript_entries import Change
 from atelier_desk.support.i18n import N_, _
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from atelier_desk.desktop.chat.message_commands import brief
+from atelier_desk.desktop.chat.message_actions import brief
 from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import _, ngettext
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.diff.unified_diff import Row
+from atelier_desk.desktop.diff.unified_diff_parser import Row
 from atelier_desk.desktop.theme import Tokens, theme
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.support.i18n import _

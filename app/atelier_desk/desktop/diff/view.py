@@ -15,7 +15,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.chat.markdown.syntax_highlighter import SLICE_S, colour_of, with_lexer
 from atelier_desk.desktop.chat.markdown.word_diff import changed_text
 from atelier_desk.desktop.diff.diff_text import DiffText, Span
-from atelier_desk.desktop.diff.unified_diff import Row, blocks, rows, sides
+from atelier_desk.desktop.diff.unified_diff_parser import Row, blocks, rows, sides
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, bind, bind_text, hbox
 from atelier_desk.support.i18n import N_

@@ -34,7 +34,7 @@ from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, Provider
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.network.address_correction import doubtful
 from atelier_desk.llm.provider_presets import FIRST, PRESETS, name_for
-from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
+from atelier_desk.llm.provider_type_registry import any_server_type, builtin_type, provider_types
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import shorten
 

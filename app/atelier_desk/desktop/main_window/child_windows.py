@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.quick_ask import QuickAsk
     from atelier_desk.desktop.command_palette.palette import CommandPalette
     from atelier_desk.desktop.first_start import dialog
-    from atelier_desk.desktop.main_window import dialogs as dialogs
+    from atelier_desk.desktop.main_window import deferred_dialog_imports as deferred_dialog_imports
     from atelier_desk.desktop.projects import window
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 else:
     dialog = LateModule("atelier_desk.desktop.first_start.dialog")
-    dialogs = LateModule("atelier_desk.desktop.main_window.dialogs")
+    deferred_dialog_imports = LateModule("atelier_desk.desktop.main_window.deferred_dialog_imports")
     window = LateModule("atelier_desk.desktop.projects.window")
 
 TEXT_SIZE = ("larger-text", "smaller-text", "normal-text")
@@ -55,7 +55,7 @@ class ChildWindows(WindowParts):
 
     def _open_settings(self) -> SettingsWindow:
         if self._settings_window is None:
-            made = dialogs.SettingsWindow(self.bridge, self)
+            made = deferred_dialog_imports.SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
             made.place_requested.connect(self._show_place)
             self._share_actions(made)
@@ -144,6 +144,6 @@ class ChildWindows(WindowParts):
 
     async def _find_pages(self) -> None:
         """Import the settings pages, which takes half a second; this thread only waits."""
-        self.settings_pages = tuple(await asyncio.to_thread(dialogs.sections))
+        self.settings_pages = tuple(await asyncio.to_thread(deferred_dialog_imports.sections))
         if self._palette is not None:
             self._palette.collect_again()

@@ -10,17 +10,17 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
-from atelier_desk.desktop.main_window.child_windows import ChildWindows, dialogs
+from atelier_desk.desktop.main_window.child_windows import ChildWindows, deferred_dialog_imports
 from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
-    from atelier_desk.desktop.main_window.guide_window import GuideWindow
     from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
+    from atelier_desk.desktop.main_window.user_guide_window import GuideWindow
     from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
     from atelier_desk.desktop.system import tray_icon
 else:
@@ -179,7 +179,7 @@ class WindowActions(ChildWindows):
         early="later",
     )
     def recently_deleted(self) -> None:
-        dialog = dialogs.DeletedDialog(self.bridge, self)
+        dialog = deferred_dialog_imports.DeletedDialog(self.bridge, self)
         dialog.opened.connect(self.sidebar.workflow_actions.made)
         dialog.open()
 
@@ -192,7 +192,7 @@ class WindowActions(ChildWindows):
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
     def search_everywhere(self) -> None:
         if self._search_dialog is None:
-            made = dialogs.SearchEverywhere(self.bridge, self)
+            made = deferred_dialog_imports.SearchEverywhere(self.bridge, self)
             made.chosen.connect(self._on_hit)
             self._search_dialog = made
         self._search_dialog.popup(self.sidebar.search.text())
@@ -255,7 +255,7 @@ class WindowActions(ChildWindows):
     def focus_pending(self) -> None:
         if self.presenter is None:
             return
-        self._guide = self._guide or dialogs.WaitingGuide(self)
+        self._guide = self._guide or deferred_dialog_imports.WaitingGuide(self)
         self._guide.focus_next()
 
     @action("next-part", N_("Focus next pane"), group="view", shortcut="F6", keywords="keyboard focus pane")
@@ -370,10 +370,12 @@ class WindowActions(ChildWindows):
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
         if self._palette is None:
-            made = dialogs.CommandPalette(
+            made = deferred_dialog_imports.CommandPalette(
                 self.actions_,
                 self,
-                lambda: dialogs.commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
+                lambda: deferred_dialog_imports.commands(
+                    self, self.settings_pages, self.show_settings, self.archived, self.prompts
+                ),
             )
             made.recent = self.ran_last.split("\n") if self.ran_last else []
             made.ran.connect(self._on_ran)
@@ -399,7 +401,7 @@ class WindowActions(ChildWindows):
         if self.presenter is None:
             return
         if self._quick is None:
-            made = dialogs.QuickAsk(self.bridge, self.chat.choices)
+            made = deferred_dialog_imports.QuickAsk(self.bridge, self.chat.choices)
             made.open_requested.connect(self._on_quick_opened)
             self.closing.connect(made.close)
             self._share_actions(made)
@@ -485,7 +487,7 @@ class WindowActions(ChildWindows):
     @action("user-guide", N_("User guide"), group="help", shortcut="F1", icon="book-open", early="now")
     def open_guide(self) -> None:
         if self._guide_window is None:
-            made = dialogs.GuideWindow(self)
+            made = deferred_dialog_imports.GuideWindow(self)
             self._share_actions(made)
             self._guide_window = made
         self._guide_window.show()

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from atelier_desk.desktop.panes import registrations as package
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

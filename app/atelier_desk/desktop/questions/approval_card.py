@@ -31,7 +31,7 @@ from atelier_desk.desktop.widgets.enter_key import sends
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -201,7 +201,7 @@ class ApprovalCard(ApprovalFrame):
         try:
             changes = await self.bridge.engine.approvals.preview(self.request.id, arguments)
         except AtelierError as error:
-            problem = _("This call would fail: {problem}", problem=failure_text.in_words(error))
+            problem = _("This call would fail: {problem}", problem=call_failure_text.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff shows it better

@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
-from atelier_desk.presentation import invalid_value_text
+from atelier_desk.presentation import elicitation_form_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible, visible_json
 
@@ -36,7 +36,7 @@ class ServerRequest(QWidget):
         assert spec.asker is not None
         server = spec.asker.server
         if spec.asker.doubtful:
-            self._add_label("question-doubtful", "error", lambda: _(invalid_value_text.SECRET, server=server))
+            self._add_label("question-doubtful", "error", lambda: _(elicitation_form_text.SECRET, server=server))
         if spec.form is not None:
             entered = spec.form.defaults()
             for field in spec.form.fields:
@@ -45,7 +45,9 @@ class ServerRequest(QWidget):
                 made.changed.connect(self.changed)
                 self.fields.append(made)
                 self._column.addWidget(made)
-            self._add_label("question-goes-to", "small", lambda: _(invalid_value_text.ANSWER_RECIPIENT, server=server))
+            self._add_label(
+                "question-goes-to", "small", lambda: _(elicitation_form_text.ANSWER_RECIPIENT, server=server)
+            )
         elif spec.question_type is QuestionType.URL:
             self._page(spec.url)
         elif spec.sampling is not None:
@@ -58,12 +60,12 @@ class ServerRequest(QWidget):
 
     def _page(self, url: str) -> None:
         parts = urlsplit(url)
-        host = invalid_value_text.shown_host(url)
+        host = elicitation_form_text.shown_host(url)
         self._add_label("question-host", "title", lambda: host)
         address = self._add_label("question-url", "small", lambda: url)
         address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
-            self._add_label("question-plain-http", "error", lambda: _(invalid_value_text.NOT_ENCRYPTED))
+            self._add_label("question-plain-http", "error", lambda: _(elicitation_form_text.NOT_ENCRYPTED))
         about = N_("The page opens in your browser. Atelier does not see what you do there.")
         self._add_label("question-page-about", "small", lambda: _(about))
 
@@ -84,7 +86,9 @@ class ServerRequest(QWidget):
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             fill(box.body, bind_text(label("", "small", box), caption), shown)
             self._column.addWidget(box)
-        self._add_label("question-goes-to", "small", lambda: _(invalid_value_text.REPLY_RECIPIENT, server=asker.server))
+        self._add_label(
+            "question-goes-to", "small", lambda: _(elicitation_form_text.REPLY_RECIPIENT, server=asker.server)
+        )
 
     def answer(self) -> QuestionAnswer:
         """The input as an accepting answer."""
@@ -118,10 +122,10 @@ class ServerRequest(QWidget):
         for field in self.fields:
             code = problems.get(field.field.name, "")
             field.show_problem(
-                invalid_value_text.problem(form, field.field.name, code).localized(_) if code else "",
+                elicitation_form_text.problem(form, field.field.name, code).localized(_) if code else "",
                 quiet=code == "required",
             )
-        return invalid_value_text.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
+        return elicitation_form_text.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
 
     def focusable(self) -> list[QWidget]:
         return [widget for field in self.fields for widget in field.widgets]
@@ -168,7 +172,7 @@ class _Field(QWidget):
     def _caption(self) -> str:
         field = self.field
         required = _("{field} (required)", field=field.label) if field.required else field.label
-        return "\n".join(filter(None, (required, field.about, invalid_value_text.hint(field))))
+        return "\n".join(filter(None, (required, field.about, elicitation_form_text.hint(field))))
 
 
 class _Line(_Field):

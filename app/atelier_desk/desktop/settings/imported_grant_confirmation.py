@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import control, hbox, label, vbox
-from atelier_desk.presentation import imported_permissions_text
+from atelier_desk.presentation import imported_data_confirmation_text
 from atelier_desk.support.i18n import _
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -46,7 +46,7 @@ class HeldList(RowList):
 
     def _row(self, grant: HeldGrant) -> QWidget:
         row = control(QWidget(self), f"held-{grant.id}")
-        title, about = imported_permissions_text.title(grant), imported_permissions_text.about(grant)
+        title, about = imported_data_confirmation_text.title(grant), imported_data_confirmation_text.about(grant)
         row.setAccessibleName(visible(_("{name}: {text}", name=title, text=about)))
         words = label(
             _("Waiting for your confirmation: restored from another installation's backup"), "warn", row, wrap=True

@@ -10,7 +10,7 @@ from atelier_desk.desktop.widgets import bind_text, control, fill, hbox, label, 
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import KeyState, ProviderConfig
 from atelier_desk.llm.provider_presets import Preset, preset_of
-from atelier_desk.llm.registry import find, provider_types
+from atelier_desk.llm.provider_type_registry import find, provider_types
 from atelier_desk.support.i18n import N_, _
 
 

@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.llm.provider_presets import Preset, presets
-from atelier_desk.llm.registry import find
+from atelier_desk.llm.provider_type_registry import find
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.late_module import LateModule
+from atelier_desk.support.lazy_module import LateModule
 
 if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.sidebar import after_first_paint as later
+    from atelier_desk.desktop.sidebar import deferred_imports as later
     from atelier_desk.desktop.sidebar.list_model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.list_view import WorkflowListView
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
 else:
-    later = LateModule("atelier_desk.desktop.sidebar.after_first_paint")
+    later = LateModule("atelier_desk.desktop.sidebar.deferred_imports")
 
 PAGE = 100
 HITS = 60

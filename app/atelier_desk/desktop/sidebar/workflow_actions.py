@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, format_of, write
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_save, write_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
-from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
 from atelier_desk.desktop.sidebar.export_file_names import file_name, free_path
+from atelier_desk.desktop.sidebar.workflow_and_chat_import import Importer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
 from atelier_desk.domain.errors import NotFoundError

@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from atelier_desk.desktop.theme.assets import resource_dir
+from atelier_desk.desktop.theme.resource_paths_and_fonts import resource_dir
 
 MAX_NAME = 100
 """Maximum characters of a name, which becomes that of a file."""

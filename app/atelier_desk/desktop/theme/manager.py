@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
-from atelier_desk.desktop.theme import assets, icons
+from atelier_desk.desktop.theme import icons, resource_paths_and_fonts
 from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
 from atelier_desk.desktop.theme.qt_palette import make_palette
 
@@ -82,7 +82,7 @@ class Theme(QObject):
 
     def install(self, mode: Mode = "system", scale_percent: int = 100) -> None:
         """Set up palette, fonts and style sheet. Call once; the QApplication was created with ``STYLE``."""
-        assets.load_fonts()
+        resource_paths_and_fonts.load_fonts()
         self._installed = True
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._on_system_scheme)
@@ -113,7 +113,7 @@ class Theme(QObject):
 
         ``QApplication.setFont`` drops them, and widgets use the remaining one when the style sheet is set again.
         """
-        if any(QApplication.font(kind).family() != assets.SANS for kind in _FONT_CLASSES):  # type: ignore[call-overload]
+        if any(QApplication.font(kind).family() != resource_paths_and_fonts.SANS for kind in _FONT_CLASSES):  # type: ignore[call-overload]
             self._apply()
 
     def px(self, size: float) -> int:
@@ -122,7 +122,7 @@ class Theme(QObject):
 
     def font(self, px: int, weight: int = 400, mono: bool = False, italic: bool = False) -> QFont:
         """The bundled sans or monospaced font at ``px`` logical pixels before scaling."""
-        font = QFont(assets.MONO if mono else assets.SANS)
+        font = QFont(resource_paths_and_fonts.MONO if mono else resource_paths_and_fonts.SANS)
         font.setStyleHint(QFont.StyleHint.Monospace if mono else QFont.StyleHint.SansSerif)
         font.setPixelSize(self.px(px))
         font.setWeight(_WEIGHTS.get(weight, QFont.Weight.Normal))
@@ -152,7 +152,7 @@ class Theme(QObject):
 
     def style_sheet(self) -> str:
         """The style sheet with tokens and scaled sizes."""
-        template = (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")
+        template = (resource_paths_and_fonts.resource_dir() / "style.qss").read_text(encoding="utf-8")
         tokens = self.tokens
         names = (*Tokens._fields, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
@@ -165,11 +165,11 @@ class Theme(QObject):
             "round16": f"{(self.px(16) + 2) // 2}px",
             "round14": f"{(self.px(14) + 4) // 2}px",  # the same with a border of 2 px
             "half14": f"{self.px(14) // 2}px",
-            "icons": (assets.resource_dir() / "icons" / "indicators").as_posix(),
+            "icons": (resource_paths_and_fonts.resource_dir() / "icons" / "indicators").as_posix(),
             "theme": tokens.name,
             **{f"popup{radius}": "0" if self.square_popups else f"{radius}px" for radius in (8, 10)},
-            "sans": assets.SANS,
-            "mono": assets.MONO,
+            "sans": resource_paths_and_fonts.SANS,
+            "mono": resource_paths_and_fonts.MONO,
             "warn_faint": blend(tokens.warn, tokens.surface, 0.07),
             "warn_edge": blend(tokens.warn, tokens.surface, 0.45),
             "err_faint": blend(tokens.err, tokens.surface, 0.06),

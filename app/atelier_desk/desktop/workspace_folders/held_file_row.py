@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedButton, FlowLayout, bind, bind_text, control
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -105,6 +105,6 @@ class HeldRow(QWidget):
             self._choice = None
         except AtelierError as error:
             self._choice = None
-            self._on_answered(failure_text.in_words(error))
+            self._on_answered(call_failure_text.in_words(error))
             return
         self.settle()

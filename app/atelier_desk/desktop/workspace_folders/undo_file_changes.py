@@ -12,7 +12,7 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import portions
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.file_change_text import NAMED, changed_text, path_text, undo_text
 from atelier_desk.support.i18n import _, ngettext
 
@@ -133,7 +133,7 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
             )
             found[text] = None
         elif each.problem is not None:
-            found[failure_text.in_words(each.problem)] = None
+            found[call_failure_text.in_words(each.problem)] = None
     texts = list(found)
     more = ["…"] if len(texts) > NAMED else []
     return [*texts[:NAMED], *more]

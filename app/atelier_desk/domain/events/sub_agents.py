@@ -7,7 +7,7 @@ from typing import Literal
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.events.base_event import Event, LimitKind
 from atelier_desk.domain.result_parts import SourcePart
-from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, Spending, TeamCall
 from atelier_desk.support.i18n import N_
 
 AnsweredBy = Literal["parent", "user", "engine"]

@@ -10,10 +10,10 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
-from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
-from atelier_desk.llm.network.watchdog import watched
-from atelier_desk.llm.registry import picture_limits
+from atelier_desk.engine.run.request.request_images import fitted
+from atelier_desk.llm.network.inactivity_timeout import watched
+from atelier_desk.llm.provider_type_registry import picture_limits
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.media.picture_preparation import UnusablePicture
 from atelier_desk.support.background_tasks import to_the_end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.encodings import guessed, marked
+from atelier_desk.domain.encoding_detection import guessed, marked
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.support.visible_and_shortened_text import readable_name
 

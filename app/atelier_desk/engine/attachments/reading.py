@@ -14,7 +14,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.document_formats import PDF, not_read
 from atelier_desk.domain.document_formats import kind_of as kind_of_document
-from atelier_desk.domain.encodings import marked
+from atelier_desk.domain.encoding_detection import marked
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.image_limits import JPEG, PNG
 from atelier_desk.engine.attachments.folder_text import folder_text

@@ -16,7 +16,7 @@ from atelier_desk.engine.costs.in_flight_requests import SentRequests
 from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
-from atelier_desk.llm.registry import find
+from atelier_desk.llm.provider_type_registry import find
 from atelier_desk.llm.token_and_cost_estimates import estimate, highest_input_price, priced
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.support.background_tasks import to_the_end

@@ -9,7 +9,7 @@ from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.interfaces import Embedder
 from atelier_desk.llm.model_assumptions import dialect_for
-from atelier_desk.llm.registry import picture_limits
+from atelier_desk.llm.provider_type_registry import picture_limits
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.models import ModelService

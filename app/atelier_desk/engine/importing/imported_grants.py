@@ -22,7 +22,7 @@ def of_provider(config: ProviderConfig) -> tuple[str, ...]:
     Empty for an unmodified listed service (``llm.presets``), and for the built-in one.
     """
     from atelier_desk.llm.provider_presets import at_usual_place
-    from atelier_desk.llm.registry import find
+    from atelier_desk.llm.provider_type_registry import find
 
     entry = find(config.kind)
     if entry is not None and entry.builtin:

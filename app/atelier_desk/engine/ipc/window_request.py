@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import _
 
 
 def ask_to_raise(root: Path, *, quick: bool) -> int | None:
-    """Have the window shown, or its quick ask; returns as ``one_window.ask_holder_to_raise``."""
+    """Have the window shown, or its quick ask; returns as ``single_window.ask_holder_to_raise``."""
 
     async def ask() -> int | None:
         holder = await find_holder(root)

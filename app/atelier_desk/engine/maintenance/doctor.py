@@ -16,12 +16,12 @@ from atelier_desk.engine.maintenance import system_checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.knowledge.embedder_factory import PACKAGES, create_embedder
 from atelier_desk.llm.local.model_files import UNREADABLE, ModelStore
-from atelier_desk.llm.registry import provider_type
+from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.presentation.backup_contents_text import damaged_attachment
 from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
-from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies import bounded_memory_reading
 from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
-from atelier_desk.storage.copies.progress import no_progress
+from atelier_desk.storage.copies.progress_and_cancellation import no_progress
 from atelier_desk.storage.damage_report import CONFIGURATION, GIVE_UP, RESTRICTING
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.table_pages import count_by_reading
@@ -252,7 +252,7 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     found = await damaged_attachments(
         atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note
     )
-    if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
+    if atelier.store.size > bounded_memory_reading.CACHED_BYTES:  # two tables were read whole
         await atelier.store.release_read_memory()
     if not found:
         message = ngettext("{n} file checked, no problems.", "{n} files checked, no problems.", count)

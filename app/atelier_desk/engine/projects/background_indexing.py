@@ -22,7 +22,7 @@ from atelier_desk.workspace.gitignore_walk import IGNORE_FILES
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
-    from atelier_desk.engine.projects.worker_client import Reader
+    from atelier_desk.engine.projects.file_reader_client import Reader
     from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.storage.repositories import ProjectRepository

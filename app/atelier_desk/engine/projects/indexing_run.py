@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
-from atelier_desk.engine.projects.worker_client import Reader
+from atelier_desk.engine.projects.file_reader_client import Reader
 from atelier_desk.knowledge.projects.entity_rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.entity_texts import embedded_text
 from atelier_desk.storage.project_graph_rows import NO_FILE, Edge, FileState, FileWrite, file_key, project_key

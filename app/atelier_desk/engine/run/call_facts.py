@@ -37,12 +37,12 @@ from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.tools.registry.access_groups import FOLDER_WIDE
 from atelier_desk.tools.shell import protected_names_in_commands
-from atelier_desk.tools.shell.command_start import same_with_files
+from atelier_desk.tools.shell.command_execution import same_with_files
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied_paths, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
-from atelier_desk.workspace.commands.package_installation import installs
+from atelier_desk.workspace.commands.package_install_detection import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denied_file_search import home_folder, slashed, work_tree
 from atelier_desk.workspace.glob_expansion import Patterns, TooManyError

@@ -49,7 +49,7 @@ from atelier_desk.engine.run.reducer.next_step import (
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
-from atelier_desk.engine.run.tool_results import BY_USER, closed
+from atelier_desk.engine.run.tool_result_events import BY_USER, closed
 from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.team.team_interface import NO_ANSWER, TeamPort
 from atelier_desk.llm.secrets import redact

@@ -31,8 +31,8 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
-from atelier_desk.engine.run.tool_results import call_finished
-from atelier_desk.llm.network.watchdog import watched
+from atelier_desk.engine.run.tool_result_events import call_finished
+from atelier_desk.llm.network.inactivity_timeout import watched
 from atelier_desk.llm.token_and_cost_estimates import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support import background_tasks

@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import (
     RunEvent,
     ToolCallFinished,
 )
-from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.policy.budget import FIELDS

@@ -27,7 +27,7 @@ from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream.payloads import ToolProgress
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run import mcp_server_requests
 from atelier_desk.engine.run.call_preparation import CallPreparation
@@ -38,7 +38,7 @@ from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.tainted_file_reads import marking
-from atelier_desk.engine.run.tool_results import call_finished, closed, noting_edits, stored_parts
+from atelier_desk.engine.run.tool_result_events import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import rule_scope

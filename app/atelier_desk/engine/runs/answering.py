@@ -11,7 +11,7 @@ from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.tool_results import call_finished
+from atelier_desk.engine.run.tool_result_events import call_finished
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.message_validation import check_text
 from atelier_desk.support.i18n import N_

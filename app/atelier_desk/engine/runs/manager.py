@@ -25,10 +25,10 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
 from atelier_desk.engine.run.tainted_file_reads import read_at_start
 from atelier_desk.engine.runs.answering import Answering
-from atelier_desk.engine.runs.attachments import Attaching
 from atelier_desk.engine.runs.effective_agent import Responder, other_agent, responder
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
+from atelier_desk.engine.runs.message_attachments import Attaching
 from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.pause_resume_step import Steering
 from atelier_desk.engine.runs.pins_and_compaction_undo import ContextEditing
@@ -36,7 +36,7 @@ from atelier_desk.engine.runs.queued_messages import WaitingMessages
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
 from atelier_desk.engine.runs.side_requests import SideRequests
-from atelier_desk.engine.runs.titles import Titles
+from atelier_desk.engine.runs.workflow_titles import Titles
 from atelier_desk.engine.services.common.workflow_names import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.sub_agent_progress import ProgressReporter

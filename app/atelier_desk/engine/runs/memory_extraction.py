@@ -27,13 +27,13 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
-from atelier_desk.knowledge.memory_similarity import relation
+from atelier_desk.knowledge.memory_duplicates_and_contradictions import relation
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.support import background_tasks
 from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.tools.memory.duplicate_memories import origin_of
+from atelier_desk.tools.memory.regenerated_memory_reuse import origin_of
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.memory_search import MemorySearch

@@ -24,7 +24,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.llm.network.watchdog import watched
+from atelier_desk.llm.network.inactivity_timeout import watched
 from atelier_desk.llm.token_and_cost_estimates import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.journal_commit import Rename

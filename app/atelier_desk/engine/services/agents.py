@@ -18,7 +18,7 @@ from atelier_desk.engine.services.common.import_conflict_choice import OnConflic
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.model_assumptions import profile
-from atelier_desk.llm.registry import provider_type
+from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.support.i18n import LANGUAGES, N_, _, language, program_language, spoken
 from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SERVERS, SHELL, WEB
 

@@ -214,7 +214,7 @@ class ApprovalService(Service):
                 approval_id=asked.id, call_id=asked.call_id, seen_ms=asked.seen_ms, **dict(decision)
             )
             if decision.status is ApprovalStatus.REJECTED:
-                from atelier_desk.engine.run.tool_results import rejected
+                from atelier_desk.engine.run.tool_result_events import rejected
 
                 return [decided, *rejected(call, waiting, decision)]
             once = decision.scope is ApprovalScope.ONCE

@@ -10,7 +10,7 @@ from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.engine.attachments import reading as attachments
 from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, source, sources
-from atelier_desk.engine.runs.attachments import full_text, store
+from atelier_desk.engine.runs.message_attachments import full_text, store
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.copies.backup_file import BackupInfo
     from atelier_desk.storage.copies.compact import Compacted
     from atelier_desk.storage.copies.jsonl_export_import import TransferInfo
-    from atelier_desk.storage.copies.progress import Progress
+    from atelier_desk.storage.copies.progress_and_cancellation import Progress
     from atelier_desk.storage.damage_report import Damage
 
 

@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 SHARED = {
-    "month_budget": "costs",
-    "outside_costs": "costs",
-    "workspace_files": "files",
-    "image_describer": "tools",
-    "maker": "tools",
-    "registry": "tools",
-    "searcher": "tools",
-    "tool_services": "tools",
-    "web_pages": "tools",
+    "month_budget": "cost_tracking",
+    "outside_costs": "cost_tracking",
+    "workspace_files": "workspace_files",
+    "image_describer": "tools_and_web_access",
+    "maker": "tools_and_web_access",
+    "registry": "tools_and_web_access",
+    "searcher": "tools_and_web_access",
+    "tool_services": "tools_and_web_access",
+    "web_pages": "tools_and_web_access",
 }
-"""By part, the module of ``engine/services/parts`` with the function of its name that creates it."""
+"""By part, the module of ``engine/services/factories`` with the function of its name that creates it."""
 
 
 class LazyParts(Services):
@@ -90,7 +90,7 @@ class LazyParts(Services):
             if name in SERVICES:
                 made = service_class(name)(self)
             elif name in SHARED:
-                made = getattr(import_module(f"atelier_desk.engine.services.parts.{SHARED[name]}"), name)(self)
+                made = getattr(import_module(f"atelier_desk.engine.services.factories.{SHARED[name]}"), name)(self)
             else:
                 raise AttributeError(f"the engine has no {name!r}, or was opened without starting it")
             setattr(self, name, made)

@@ -51,9 +51,9 @@ from atelier_desk.tools.registry.sections import Section, of_server
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.mcp.client_requests import LogLine
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
+    from atelier_desk.mcp.server_requests import LogLine
     from atelier_desk.tools.calls.context import ToolContext
     from atelier_desk.workspace.path_restrictions import Denials
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common.mcp_status import McpStatus
 from atelier_desk.engine.services.common.service import Service
-from atelier_desk.mcp.config_import import bundle, config_parsing, locations
+from atelier_desk.mcp.config_import import bundle, config_locations, config_parsing
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.regular_files import open_plain
@@ -72,7 +72,7 @@ class McpImportService(Service):
         if path.suffix.lower() in bundle.SUFFIXES:
             preview = bundle.read(path, Path("/"))
             return [bundle.read(path, self._folder(preview.name))]
-        return config_parsing.servers(_text(path), locations.program_of(path))
+        return config_parsing.servers(_text(path), config_locations.program_of(path))
 
     def _unpack(self, file: str, folder: str) -> None:
         parent = Path(self._context.datadir.root) / "mcp"
@@ -93,8 +93,8 @@ class McpImportService(Service):
     def _find_files(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
         found = []
         for place in (
-            *locations.of_user(),
-            *(each for folder in folders for each in locations.of_folder(Path(folder))),
+            *config_locations.of_user(),
+            *(each for folder in folders for each in config_locations.of_folder(Path(folder))),
         ):
             try:
                 if not place.path.is_file():

@@ -14,7 +14,7 @@ from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.llm.model_assumptions import merge_profile
 from atelier_desk.llm.network.proxy_and_certificates import is_loopback
-from atelier_desk.llm.registry import builtin_type, is_own, provider_type
+from atelier_desk.llm.provider_type_registry import builtin_type, is_own, provider_type
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

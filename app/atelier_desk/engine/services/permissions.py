@@ -22,7 +22,7 @@ from atelier_desk.support.regular_files import open_plain
 from atelier_desk.workspace.resolved_folders import resolved_paths
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.common.rule_trials import RuleTrials
+    from atelier_desk.engine.services.common.rule_dry_run import RuleTrials
     from atelier_desk.policy.permissions.rule_import import Line
 
 MCP = "mcp__"
@@ -37,7 +37,7 @@ class PermissionService(Service):
     @cached_property
     def trials(self) -> RuleTrials:
         """What rules decide. It loads most of the run engine, which listing rules does not need."""
-        from atelier_desk.engine.services.common.rule_trials import RuleTrials
+        from atelier_desk.engine.services.common.rule_dry_run import RuleTrials
 
         return RuleTrials(self._context)
 
@@ -241,7 +241,7 @@ class PermissionService(Service):
             )
         if read.argument is None or not (rule.match or rule.not_match):
             return
-        from atelier_desk.engine.services.common.rule_examples import covers_example
+        from atelier_desk.engine.services.common.rule_example_matching import covers_example
 
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
             if covers_example(read, example) is not wanted:

@@ -27,11 +27,11 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.llm.model_assumptions import merge_profile
 from atelier_desk.llm.network.proxy_and_certificates import check_ca_file, checked_base_url
-from atelier_desk.llm.registry import builtin_type, is_own, provider_type
+from atelier_desk.llm.provider_type_registry import builtin_type, is_own, provider_type
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.connection_test import Trial
+    from atelier_desk.engine.services.model_connection_test import Trial
     from atelier_desk.llm.interfaces import Provider
     from atelier_desk.llm.network.local_server_detection import DetectedServer
     from atelier_desk.llm.secrets import KeyVault
@@ -204,7 +204,7 @@ class ProviderService:
         Raises:
             LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
         """
-        from atelier_desk.engine.services.connection_test import cost_of, try_model
+        from atelier_desk.engine.services.model_connection_test import cost_of, try_model
 
         async with self._trying(draft) as server:
             cost = cost_of(await self._context.models.assumed(draft.config, model))
@@ -256,9 +256,9 @@ class ProviderService:
 
         Raises:
             ProviderError: it cannot be reached, refused, answered nothing, or was silent for
-                ``connection_test.SILENCE_S``.
+                ``model_connection_test.SILENCE_S``.
         """
-        from atelier_desk.engine.services.connection_test import try_model
+        from atelier_desk.engine.services.model_connection_test import try_model
 
         return await try_model(await self.provider(name), model, self._context.clock)
 

@@ -12,7 +12,7 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQue
 from atelier_desk.engine.services.common.input_checks import explain
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.secrets import redact
-from atelier_desk.presentation import invalid_value_text
+from atelier_desk.presentation import elicitation_form_text
 from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000
@@ -148,7 +148,7 @@ class QuestionService(Service):
         form = asked.spec.form
         if code == "form" and form is not None:
             wrong = form.problems(values_of(answer.text_response))
-            return invalid_value_text.problem(form, *next(iter(wrong.items())))
+            return elicitation_form_text.problem(form, *next(iter(wrong.items())))
         options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
         return UsageError(PROBLEMS[code], code=code, options=options)
 

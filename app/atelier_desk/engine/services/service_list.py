@@ -102,12 +102,12 @@ PARTS: dict[str, str] = {
     "runs.editing": "engine.runs.pins_and_compaction_undo.ContextEditing",
     "runs.remembering": "engine.runs.memory_extraction.MemoryExtraction",
     "runs.steering": "engine.runs.pause_resume_step.Steering",
-    "runs.titles": "engine.runs.titles.Titles",
+    "runs.titles": "engine.runs.workflow_titles.Titles",
     "runs.waiting": "engine.runs.queued_messages.WaitingMessages",
     "files.cleaning": "engine.services.common.checkpoint_cleaning.CheckpointCleaning",
     "mcp.content": "engine.services.common.mcp_resources_prompts.McpContent",
     "models.downloads": "llm.local.download.Downloads",
-    "permissions.trials": "engine.services.common.rule_trials.RuleTrials",
+    "permissions.trials": "engine.services.common.rule_dry_run.RuleTrials",
     "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",
 }
 """Further objects called by the window: parts of services and runs, each with its class below ``atelier_desk``."""

@@ -6,7 +6,7 @@ import math
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.team import ChildPlan, ChildStatus
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker

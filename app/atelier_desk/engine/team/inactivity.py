@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Retry
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.llm.network.watchdog import stood_still
+from atelier_desk.llm.network.inactivity_timeout import stood_still
 from atelier_desk.support import background_tasks
 from atelier_desk.support.logs import correlation
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, Budget, Lifecycle, ToolMode
 from atelier_desk.domain.errors import AtelierError, ToolError
-from atelier_desk.domain.team import ChildPlan, ChildState
+from atelier_desk.domain.sub_agent import ChildPlan, ChildState
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.direct_tool_call import direct_agent, direct_message
 from atelier_desk.engine.run.reducer.state import RunState

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import RunStatusChanged, SubAgentProgress, ToolEnd, ToolStart
-from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.support import background_tasks
 

@@ -32,7 +32,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
-from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus, handed_over
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
@@ -40,7 +40,7 @@ from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
-from atelier_desk.engine.run.tool_results import call_finished
+from atelier_desk.engine.run.tool_result_events import call_finished
 from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.events.run import EventBody
 from atelier_desk.domain.events.sub_agents import AnsweredBy
-from atelier_desk.domain.team import ChildState
+from atelier_desk.domain.sub_agent import ChildState
 from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:

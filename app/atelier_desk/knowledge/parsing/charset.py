@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atelier_desk.domain.encodings import SAMPLE_BYTES, guessed, marked
+from atelier_desk.domain.encoding_detection import SAMPLE_BYTES, guessed, marked
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.anthropic.message_conversion import BLOCKS, THOUGHTS
-from atelier_desk.llm.errors import ErrorLocation, payload_error
+from atelier_desk.llm.error_conversion import ErrorLocation, payload_error
 from atelier_desk.llm.network.sse import Event
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
 from atelier_desk.llm.replies.part_order import GAP, Block

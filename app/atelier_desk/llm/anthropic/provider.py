@@ -23,11 +23,11 @@ from atelier_desk.llm.anthropic.request_options import (
     with_capabilities,
 )
 from atelier_desk.llm.anthropic.structured_output_schema import closed
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.model_assumptions import merge_profile, profile
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
-from atelier_desk.llm.registry import is_own
+from atelier_desk.llm.provider_type_registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.replies.typed_json_fields import flag, object_of, positive

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.errors import ErrorLocation, provider_error
-from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.http_provider import HttpProvider
+from atelier_desk.llm.http_provider_factory import create_http_provider
 from atelier_desk.llm.model_assumptions import bare_name
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.token_and_cost_estimates import estimate

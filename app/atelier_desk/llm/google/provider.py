@@ -10,14 +10,14 @@ from urllib.parse import quote, urlencode, urlsplit
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.google import message_conversion
 from atelier_desk.llm.google.parser import ContentParser
 from atelier_desk.llm.google.request_options import Takes, thinking, thinking_support
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile, profile
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
-from atelier_desk.llm.registry import is_own
+from atelier_desk.llm.provider_type_registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.replies.typed_json_fields import flag, positive, string_of

@@ -11,11 +11,11 @@ from typing import Any
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.retry import RetryPolicy
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
+from atelier_desk.llm.replies.chat_completion_parser import ChatCompletionParser
 from atelier_desk.llm.secrets import KeyVault
 
 

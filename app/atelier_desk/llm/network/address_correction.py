@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
-from atelier_desk.llm.registry import any_server_type, provider_type, provider_types
+from atelier_desk.llm.provider_type_registry import any_server_type, provider_type, provider_types
 
 PROBE_S = 3.0
 """Time limit in seconds per address."""

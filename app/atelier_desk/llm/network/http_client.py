@@ -16,8 +16,9 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.encoded_messages import encode, encoded_object
-from atelier_desk.llm.errors import ErrorLocation, provider_error, response_error
+from atelier_desk.llm.encoded_message_cache import encode, encoded_object
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error, response_error
+from atelier_desk.llm.network.inactivity_timeout import Stalled, Watchdog
 from atelier_desk.llm.network.proxy_and_certificates import (
     ProxyUse,
     Suspension,
@@ -27,7 +28,6 @@ from atelier_desk.llm.network.proxy_and_certificates import (
     proxy_refusal,
     transport_error,
 )
-from atelier_desk.llm.network.watchdog import Stalled, Watchdog
 
 if TYPE_CHECKING:
     import httpx

@@ -10,7 +10,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
-from atelier_desk.llm.registry import provider_types
+from atelier_desk.llm.provider_type_registry import provider_types
 
 TIMEOUT_S = 1.0
 

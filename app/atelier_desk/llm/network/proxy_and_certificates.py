@@ -21,7 +21,7 @@ import certifi
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.llm.errors import ErrorLocation, provider_error
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.secrets import remember
 from atelier_desk.support.i18n import N_, _
 

@@ -15,7 +15,7 @@ from socksio.exceptions import SOCKSError
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import (
     ProxyUse,
     Suspension,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
+from atelier_desk.llm.error_conversion import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.network.sse import Event
 from atelier_desk.llm.openai_responses.message_conversion import ITEMS, REASONING
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser

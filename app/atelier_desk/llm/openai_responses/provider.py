@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
-from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format

@@ -1,1 +1,1 @@
-"""The kinds of model servers, one module each: see ``atelier_desk.llm.registry``."""
+"""The kinds of model servers, one module each: see ``atelier_desk.llm.provider_type_registry``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.image_limits import USUAL
-from atelier_desk.llm.registry import ProviderType, register, server
+from atelier_desk.llm.provider_type_registry import ProviderType, register, server
 from atelier_desk.support.i18n import N_
 
 register(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.llm.registry import ProviderType, register
+from atelier_desk.llm.provider_type_registry import ProviderType, register
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from atelier_desk.domain.image_limits import JPEG, PNG, PictureLimits
-from atelier_desk.llm.registry import ProviderType, RecognisedKey, register, server
+from atelier_desk.llm.provider_type_registry import ProviderType, RecognisedKey, register, server
 from atelier_desk.support.i18n import N_
 
 VERSION, MODELS = "/api/version", "/api/tags"

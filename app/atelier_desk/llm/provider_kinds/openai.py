@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from atelier_desk.domain.image_limits import JPEG, PNG, PictureLimits
 from atelier_desk.llm.prices import Prices
-from atelier_desk.llm.registry import ProviderType, RecognisedKey, register, server
+from atelier_desk.llm.provider_type_registry import ProviderType, RecognisedKey, register, server
 from atelier_desk.support.i18n import N_
 
 LM_STUDIO, LLAMA_CPP, MODELS = "/api/v0/models", "/props", "/v1/models"

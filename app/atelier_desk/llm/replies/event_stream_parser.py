@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
-from atelier_desk.llm.errors import ErrorLocation, provider_error
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.network.sse import Event, EventDecoder
 from atelier_desk.llm.replies.assembly import ReplyAssembler
 

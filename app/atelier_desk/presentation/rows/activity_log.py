@@ -15,8 +15,8 @@ from atelier_desk.domain.events.base_event import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
-from atelier_desk.domain.team import TeamCall
-from atelier_desk.presentation.failure_text import stopped_by_user
+from atelier_desk.domain.sub_agent import TeamCall
+from atelier_desk.presentation.call_failure_text import stopped_by_user
 from atelier_desk.support.i18n import _
 
 _WORDLESS = frozenset(

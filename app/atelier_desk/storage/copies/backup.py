@@ -15,7 +15,7 @@ from atelier_desk.storage.copies.backup_file import (
     pack,
     verify_fresh,
 )
-from atelier_desk.storage.copies.progress import Progress, no_progress, part, stoppable
+from atelier_desk.storage.copies.progress_and_cancellation import Progress, no_progress, part, stoppable
 from atelier_desk.storage.copies.unfinished_backup import until_verified
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.store import Store

@@ -25,9 +25,9 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.database_inspection import DamagedAttachment, inspect
-from atelier_desk.storage.copies.progress import CHUNK, Progress, Report, no_progress, part, stoppable
+from atelier_desk.storage.copies.progress_and_cancellation import CHUNK, Progress, Report, no_progress, part, stoppable
 from atelier_desk.storage.damage_report import Damage
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -247,7 +247,7 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
         folders: what contains the folders to pack: ``root``, or what ``hold`` made.
         root: the data folder, whose key signs the backup.
     """
-    size = sum(preflight.size_of(folders / name) for name in FOLDERS)
+    size = sum(database_preflight.size_of(folders / name) for name in FOLDERS)
     done = 0
 
     def count(read: int) -> None:
@@ -361,7 +361,7 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
     except Exception as error:
         # seeking before the start of the file
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            written = preflight.size_of(folder)
+            written = database_preflight.size_of(folder)
             raise database_errors.from_os_error(error, folder, written=written, size=whole) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
@@ -371,7 +371,7 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
 
     A small zip can expand to any size. Never unpacks more than it declares.
     """
-    preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
+    database_preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
 
 
 def _extract(

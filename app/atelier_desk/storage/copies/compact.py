@@ -14,15 +14,15 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies import restore
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
-from atelier_desk.storage.copies.progress import Progress, no_progress
-from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
+from atelier_desk.storage.copies.progress_and_cancellation import Progress, no_progress
+from atelier_desk.storage.data_folder import database_preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.store import prepare
 from atelier_desk.storage.table_pages import Run, count_rows, insertion, read_pages
-from atelier_desk.storage.writing import commit_log
+from atelier_desk.storage.writing import lost_commit_detection
 
 
 class Compacted(NamedTuple):
@@ -47,16 +47,16 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Progre
     lock = await FolderLock.acquire(root)
     try:
         await prepare(datadir.database, lock, clock, datadir.backups)
-        before = await shielded(preflight.size_of, datadir.database)
-        await shielded(preflight.require_room, datadir.database, before)
+        before = await shielded(database_preflight.size_of, datadir.database)
+        await shielded(database_preflight.require_room, datadir.database, before)
         async with restore.staging(root, clock) as stage:
             try:
                 rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
             except StorageError as error:
-                raise await shielded(preflight.of_copy, error, stage, datadir.database, before) from error
+                raise await shielded(database_preflight.of_copy, error, stage, datadir.database, before) from error
             progress(1, 1)
             await restore.replace_database(stage)
-        return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
+        return Compacted(before, await shielded(database_preflight.size_of, datadir.database), rows)
     except OSError as error:
         raise database_errors.from_os_error(error, datadir.database) from error
     finally:
@@ -69,7 +69,7 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
     source = await Engine.open(directory)
     try:
         # The source must not lack any acknowledged commit.
-        counter = await commit_log.CommitLog.load(source, directory, fsync=True, accept_loss=False)
+        counter = await lost_commit_detection.CommitLog.load(source, directory, fsync=True, accept_loss=False)
         target = await Engine.open(new, fsync=False)
         try:
             await migration_registry.migrate(target, 0, clock)
@@ -82,7 +82,7 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
     finally:
         await source.close()
     counter.close()
-    await shielded(shutil.copyfile, directory / commit_log.FILE, new / commit_log.FILE)
+    await shielded(shutil.copyfile, directory / lost_commit_detection.FILE, new / lost_commit_detection.FILE)
     await shielded(schema_version.note, new, migration_registry.latest())
     return rows
 

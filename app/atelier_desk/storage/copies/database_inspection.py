@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors, migration_registry
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
-from atelier_desk.storage.copies.progress import Progress, no_progress, part
+from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
+from atelier_desk.storage.copies.progress_and_cancellation import Progress, no_progress, part
 from atelier_desk.storage.damage_report import Damage
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.atomic_files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.database_engine import Engine
@@ -94,8 +94,8 @@ async def inspect(
         StorageError: ``locked``, ``missing_manifest``, ``damaged``, ``newer_schema`` or ``older_schema``; an aborted
             helper counts as ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
     """
-    preflight.check_limits()
-    if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
+    database_preflight.check_limits()
+    if not database_preflight.has_content(directory) or not database_preflight.manifest_exists(directory):
         raise StorageError(database_errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
     mode = "read" if read and trusted else "read-foreign" if read else "count"
     held = () if lock is None or sys.platform == "win32" else (lock.descriptor,)

@@ -21,13 +21,13 @@ from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
 from atelier_desk.storage.damage_report import Damage
-from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder, write_atomic
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.surrealdb_driver import surrealdb
+from atelier_desk.storage.surrealdb_driver_loader import surrealdb
 from atelier_desk.storage.table_pages import Run, insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
@@ -267,7 +267,7 @@ def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
 
 def _emptied(folder: Path) -> int:
     """Delete everything in a folder that may not exist; return its bytes."""
-    size = preflight.size_of(folder)
+    size = database_preflight.size_of(folder)
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -20,7 +20,7 @@ from atelier_desk.storage.copies.backup_file import (
     stamp_of,
     unpack_and_check,
 )
-from atelier_desk.storage.copies.progress import Progress, no_progress, part
+from atelier_desk.storage.copies.progress_and_cancellation import Progress, no_progress, part
 from atelier_desk.storage.data_folder.atomic_files import sync_folder, sync_tree
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded

@@ -12,14 +12,14 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies import backup_file, restore, unfinished_backup
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
+from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import Inspection, inspect
-from atelier_desk.storage.copies.progress import Progress, Report, copy_tree, stoppable
-from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.copies.progress_and_cancellation import Progress, Report, copy_tree, stoppable
+from atelier_desk.storage.data_folder import database_preflight, schema_version
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.table_pages import count_by_reading
-from atelier_desk.storage.writing import commit_log
+from atelier_desk.storage.writing import lost_commit_detection
 from atelier_desk.support.i18n import N_
 
 DIFFERENT = N_("some tables do not match the new format ({names})")
@@ -89,16 +89,16 @@ async def upgrade(
                 await backup_file.verify_fresh(file, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
-            size = COPIES * await shielded(preflight.size_of, directory)
-            raise await shielded(preflight.of_copy, error, stage, directory, size) from error
+            size = COPIES * await shielded(database_preflight.size_of, directory)
+            raise await shielded(database_preflight.of_copy, error, stage, directory, size) from error
         except OSError as error:
             raise database_errors.from_os_error(error, directory) from error
 
 
 def _copy(directory: Path, copy: Path, report: Report) -> None:
     """Copy a database. Refuses when the disk lacks the room that an upgrade needs."""
-    size = preflight.size_of(directory)
-    preflight.require_room(directory, COPIES * size)
+    size = database_preflight.size_of(directory)
+    database_preflight.require_room(directory, COPIES * size)
     copy.parent.mkdir(mode=0o700)
     copy_tree(directory, copy, size, report)
 
@@ -111,12 +111,12 @@ async def _migrate(
     Raises:
         StorageError: ``cannot_migrate``, or a problem with the disk or the files.
     """
-    counter: commit_log.CommitLog | None = None
+    counter: lost_commit_detection.CommitLog | None = None
     try:
         engine = await Engine.open(copy, fsync=False)
         try:
             if not accept_loss:
-                counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
+                counter = await lost_commit_detection.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await migration_registry.migrate(engine, before.schema, clock)
             wrong = await migration_registry.missing_definitions(engine, clock)
             reading = BoundedReading.of_engine(engine)

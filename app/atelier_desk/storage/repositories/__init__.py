@@ -18,10 +18,11 @@ from atelier_desk.storage.repositories.configuration import (
     RuleRepository,
     SettingsRepository,
 )
-from atelier_desk.storage.repositories.history_index import HistoryRepository, SearchHit
+from atelier_desk.storage.repositories.history_search_and_usage import HistoryRepository, SearchHit
 from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
+from atelier_desk.storage.repositories.messages_and_tool_calls import ExecutionRepository, MessageRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
 from atelier_desk.storage.repositories.prompts import PromptRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
@@ -29,7 +30,6 @@ from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.runs import RunRepository
 from atelier_desk.storage.repositories.system_prompts_and_tools import PromptFrameRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
-from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
 from atelier_desk.storage.repositories.usage_totals import UsedRepository
 from atelier_desk.storage.repositories.workflows import WorkflowRepository
 from atelier_desk.storage.store import Store

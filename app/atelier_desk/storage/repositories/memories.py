@@ -21,7 +21,7 @@ from atelier_desk.storage.repositories.memory_bin import copy_to_bin, unbinned
 from atelier_desk.storage.repositories.runs import RunRepository
 from atelier_desk.storage.row_mapping import plain_time, record, to_json
 from atelier_desk.storage.search.index_changes import RemovedDocument, document
-from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
+from atelier_desk.storage.search.text_tokenizer import literal_tokens, query_tokens
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.table_pages import rows_after

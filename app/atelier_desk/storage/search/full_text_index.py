@@ -24,7 +24,7 @@ from atelier_desk.storage.search.index_changes import (
     WorkflowRemoved,
     micros,
 )
-from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_words, query_tokens
+from atelier_desk.storage.search.text_tokenizer import PART_MIN, document_tokens, long_words, query_tokens
 from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")

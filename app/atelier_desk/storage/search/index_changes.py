@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.search.request_usage import RequestChange
-from atelier_desk.storage.search.tokens import json_text
+from atelier_desk.storage.search.text_tokenizer import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")
 """Searchable tables."""

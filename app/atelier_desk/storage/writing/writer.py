@@ -66,7 +66,7 @@ OnCommit = Callable[[Sequence[Change] | None], None]
 
 
 class CommitCounter(Protocol):
-    """Numbers commits in the database and afterwards in a file: see ``atelier_desk.storage.writing.commit_log``."""
+    """Numbers commits in the database and afterwards in a file: see ``storage.writing.lost_commit_detection``."""
 
     def statement(self) -> Statement:
         """Statement to add to the transaction of the next commit."""

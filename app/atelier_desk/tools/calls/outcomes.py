@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.result_parts import FileChange, HeldPart, PicturePart, ReportPart, SourcePart, TextPart
 from atelier_desk.domain.skill import SkillUse
-from atelier_desk.domain.team import ChildPlan, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, TeamCall
 
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import TaskChanged

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.team import ChildPlan, ChildState
+from atelier_desk.domain.sub_agent import ChildPlan, ChildState
 
 
 @dataclass(frozen=True, slots=True)

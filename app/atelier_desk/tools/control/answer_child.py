@@ -8,7 +8,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool

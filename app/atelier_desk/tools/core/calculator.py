@@ -12,7 +12,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
-from atelier_desk.tools.core import expression as arithmetic
+from atelier_desk.tools.core import arithmetic_expression as arithmetic
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin

@@ -19,10 +19,10 @@ from atelier_desk.tools.files.file_tool_base import ChangingTool, author, change
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.edits import appended, replaced, with_lines
+from atelier_desk.workspace.format_checks_and_notebook_cells import with_cell
 from atelier_desk.workspace.patch import FilePatch, applied, parse
 from atelier_desk.workspace.path_resolution import PATH, WorkspacePath
-from atelier_desk.workspace.structured_files import with_cell
+from atelier_desk.workspace.text_edits import appended, replaced, with_lines
 from atelier_desk.workspace.text_files import Text
 
 TEXT = 200_000

@@ -23,9 +23,9 @@ from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.format_checks_and_notebook_cells import warning
 from atelier_desk.workspace.globs import plain_start
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE, WorkspacePath, first_outside, place
-from atelier_desk.workspace.structured_files import warning
 from atelier_desk.workspace.text_files import Text, decode
 
 SEEN = "file_ops.seen"

@@ -15,8 +15,8 @@ from atelier_desk.tools.files.file_tool_base import ChangingTool, FilePath, auth
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.edits import rewritten
 from atelier_desk.workspace.path_resolution import WorkspacePath
+from atelier_desk.workspace.text_edits import rewritten
 from atelier_desk.workspace.text_files import Text, decode
 
 

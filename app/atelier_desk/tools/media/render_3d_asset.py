@@ -10,7 +10,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import FileChange, PicturePart
-from atelier_desk.media.faces_and_views import FACES, KINDS, VIEWS
+from atelier_desk.media.mesh_limits_and_views import FACES, KINDS, VIEWS
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
@@ -96,7 +96,7 @@ class Render3dAsset(MakingTool):
         context.progress(10, ngettext("Rendering {n} view", "Rendering {n} views", len(views)))
         order = (kind, views, input.width, input.height, input.background)
         try:
-            found = (await ask_once("atelier_desk.media.render_3d_model", order, data, limit_s=RENDER_S)).value
+            found = (await ask_once("atelier_desk.media.render_3d_model_process", order, data, limit_s=RENDER_S)).value
         except (Ended, Failed) as error:
             shown: dict[str, Any] = {
                 "path": where.shown,

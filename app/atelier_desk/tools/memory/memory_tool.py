@@ -23,7 +23,7 @@ from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, Too
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.memory import memory_tool_inputs
-from atelier_desk.tools.memory.duplicate_memories import origin_of, same_again
+from atelier_desk.tools.memory.regenerated_memory_reuse import origin_of, same_again
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import CORE
 

@@ -14,7 +14,7 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, Tool
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
-from atelier_desk.tools.shell import command_start, held_file_results
+from atelier_desk.tools.shell import command_execution, command_result_notes
 from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 PART = limits.COMMAND_PART
@@ -32,13 +32,13 @@ class _OfCommands(DescribedTool):
     def network(self, command_id: str) -> bool:
         """Whether input to the command may leave the machine."""
         command = next(
-            (each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None
+            (each for each in command_execution.commands_of(self.services).of("") if each.id == command_id), None
         )
         return command is not None and (command.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
     def found(self, command_id: str, context: ToolContext) -> KeptOutput:
         """Return the command; raises ``ToolError``."""
-        commands = command_start.commands_of(self.services)
+        commands = command_execution.commands_of(self.services)
         command = commands.get(context.workflow_id, command_id)
         if command is None:
             known = ", ".join(each.id for each in commands.of(context.workflow_id)) or "none"
@@ -74,7 +74,7 @@ class ListCommands(_OfCommands):
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
         return ToolResult.ok(
-            commands=[_row(each) for each in command_start.commands_of(self.services).of(context.workflow_id)]
+            commands=[_row(each) for each in command_execution.commands_of(self.services).of(context.workflow_id)]
         )
 
 
@@ -137,7 +137,7 @@ class CommandOutput(_OfCommands):
             running=process.running,
             exit_status=process.status,
             **({"ended_by": process.ended_by} if process.ended_by else {}),
-            **held_file_results.of_repositories(process.so_far()),
+            **command_result_notes.of_repositories(process.so_far()),
         )
 
 
@@ -169,7 +169,7 @@ class CommandInput(_OfCommands):
         # Network access was approved for the started command, not for everything written to it later.
         call = super().describe(input)
         command = next(
-            (each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None
+            (each for each in command_execution.commands_of(self.services).of("") if each.id == input.command_id), None
         )
         if command is not None and command.process.order.sandbox is None:
             # Writing to an unsandboxed shell runs commands without a sandbox.
@@ -212,4 +212,4 @@ class CommandStop(_OfCommands):
         command = self.found(input.command_id, context)
         was_running = command.process.running
         await command.process.end()
-        return ToolResult.ok(was_running=was_running, **command_start.facts(command))
+        return ToolResult.ok(was_running=was_running, **command_execution.facts(command))

@@ -15,8 +15,8 @@ from atelier_desk.domain.result_parts import FileChange, HeldPart
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.registry.tool_services import ToolServices
-from atelier_desk.tools.shell import held_file_results, protected_names_in_commands
-from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
+from atelier_desk.tools.shell import command_result_notes, protected_names_in_commands
+from atelier_desk.tools.shell.command_execution import CommandPlace, commands_of
 from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, Settled, settle_all
@@ -43,7 +43,7 @@ class CapturedChanges:
     def into(self, result: ToolResult) -> ToolResult:
         """Add the changed files to the result."""
         parts, lost = self.changed.parts, self.changed.lost
-        protected = held_file_results.of_protected(self.settled, self.guarded, result)
+        protected = command_result_notes.of_protected(self.settled, self.guarded, result)
         if parts:
             protected |= {
                 "changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]],

@@ -12,7 +12,7 @@ from __future__ import annotations
 from atelier_desk.tools.base import Risk
 from atelier_desk.workspace.commands.command_table import DELETES, SHELLS
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
-from atelier_desk.workspace.commands.package_installation import installs
+from atelier_desk.workspace.commands.package_install_detection import installs
 from atelier_desk.workspace.processes.sandbox_selection import Kind as Box
 
 

@@ -7,7 +7,7 @@ import shlex
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.sections import SHELL
-from atelier_desk.tools.shell import change_capture, command_start
+from atelier_desk.tools.shell import change_capture, command_execution
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import command_environment
 from atelier_desk.workspace.processes.command_process import Order
@@ -32,24 +32,24 @@ class FixedCommand(DescribedTool):
         box: Kind = "workspace",
     ) -> ToolResult:
         """Run a program from outside the workspace in the workspace folder; raises ``ToolError``."""
-        location = command_start.where(context)
+        location = command_execution.where(context)
         file = command_environment.program(program, location.folder, location.root)
         if not file:
-            raise command_start.not_found(program)
-        order = Order(file, (program, *arguments), location.folder, command_start.environment_of(location))
-        kept_from = await command_start.hidden(context, None)
+            raise command_execution.not_found(program)
+        order = Order(file, (program, *arguments), location.folder, command_execution.environment_of(location))
+        kept_from = await command_execution.hidden(context, None)
         protected = await change_capture.protecting(
             self.services, context, location, judge(shlex.join((program, *arguments))), box=box
         )
-        commands = command_start.commands_of(self.services)
-        order = command_start.boxed(
+        commands = command_execution.commands_of(self.services)
+        order = command_execution.boxed(
             order, box, location, commands, context.workflow_id, kept_from, read_only=protected.read_only
         )
         async with change_capture.capturing(
             self.services, context, location, writes=True, protected=protected
         ) as changes:
-            changes.command = command = await command_start.start(
+            changes.command = command = await command_execution.start(
                 self.services, context, order, " ".join((program, *arguments))
             )
-            await command_start.until_end(command, context, timeout_s)
-        return changes.into(command_start.explained(command_start.result(command), kept_from))
+            await command_execution.until_end(command, context, timeout_s)
+        return changes.into(command_execution.explained(command_execution.result(command), kept_from))

@@ -19,7 +19,7 @@ from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
-from atelier_desk.tools.shell import command_start
+from atelier_desk.tools.shell import command_execution
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes.running_commands import KeptOutput
 
@@ -34,15 +34,15 @@ class _Git(DescribedTool):
 
     async def ask(self, context: ToolContext, *arguments: str) -> KeptOutput:
         """Run a read-only git command; raises ``ToolError``."""
-        location = command_start.where(context)
+        location = command_execution.where(context)
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
             raise ToolError(
                 f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside"
             )
-        order = await command_start.order_of(judgement, location, data=self.services.hidden, context=context)
-        command = await command_start.start(self.services, context, order, judgement.text)
-        await command_start.until_end(command, context, _TIMEOUT_S)
+        order = await command_execution.order_of(judgement, location, data=self.services.hidden, context=context)
+        command = await command_execution.start(self.services, context, order, judgement.text)
+        await command_execution.until_end(command, context, _TIMEOUT_S)
         return command
 
 
@@ -69,7 +69,7 @@ class GitStatus(_Git):
     async def run(self, input: StatusInput, context: ToolContext) -> ToolResult:
         command = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
         if command.process.status != 0 or command.process.ended_by:
-            return command_start.result(command)
+            return command_execution.result(command)
         return ToolResult.ok(
             **_status([readable_name(os.fsdecode(each)) for each in command.process.output.raw(0, _MOST).split(b"\0")])
         )
@@ -155,7 +155,7 @@ class GitDiff(_Git):
             raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()
         command = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
-        given = command_start.result(command)
+        given = command_execution.result(command)
         if (
             not input.file
             or command.process.status != 0

@@ -17,7 +17,7 @@ from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
-from atelier_desk.tools.shell import change_capture, command_start
+from atelier_desk.tools.shell import change_capture, command_execution
 from atelier_desk.tools.shell.command_risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
@@ -65,11 +65,11 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
         effect = Effect.WRITE
     return Call(
         effect=effect,
-        risk=risk_of(judgement, command_start.kind_of(box, safe=reads_below), reads_below=reads_below),
+        risk=risk_of(judgement, command_execution.kind_of(box, safe=reads_below), reads_below=reads_below),
         subjects=Subjects(
             paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
             folder=folder,
-            sandbox=command_start.kind_of(box, safe=effect is Effect.READ),
+            sandbox=command_execution.kind_of(box, safe=effect is Effect.READ),
         ),
         details=_details(judgement, folder),
         **more,
@@ -160,32 +160,32 @@ class RunCommand(DescribedTool):
         )
 
     async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
-        location = command_start.where(context, input.cwd)
+        location = command_execution.where(context, input.cwd)
         judgement = judge(input.command, _home())
-        commands = command_start.commands_of(self.services)
-        order = await command_start.order_of(
+        commands = command_execution.commands_of(self.services)
+        order = await command_execution.order_of(
             judgement, location, data=self.services.hidden, interactive=input.background, context=context
         )
-        kept_from, protected = command_start.NOTHING, None
+        kept_from, protected = command_execution.NOTHING, None
         if not judgement.safe:
-            kept_from = await command_start.hidden(context, judgement)
+            kept_from = await command_execution.hidden(context, judgement)
             protected = await change_capture.protecting(
                 self.services, context, location, judgement, input.cwd, box=input.sandbox
             )
-            order = command_start.boxed(
+            order = command_execution.boxed(
                 order, input.sandbox, location, commands, context.workflow_id, kept_from,
                 read_only=protected.read_only,
-                only=command_start.named(judgement, location) if input.sandbox == "workspace" else None,
+                only=command_execution.named(judgement, location) if input.sandbox == "workspace" else None,
                 changes_repositories=judgement.changes_repositories,
             )  # fmt: skip
         if not input.background:
             async with change_capture.capturing(
                 self.services, context, location, writes=not judgement.safe, protected=protected
             ) as changes:
-                changes.command = kept = await command_start.start(self.services, context, order, input.command)
-                await command_start.until_end(kept, context, input.timeout_ms / 1000)
-            return changes.into(command_start.explained(command_start.result(kept), kept_from))
-        starting = command_start.start(self.services, context, order, input.command, background=True)
+                changes.command = kept = await command_execution.start(self.services, context, order, input.command)
+                await command_execution.until_end(kept, context, input.timeout_ms / 1000)
+            return changes.into(command_execution.explained(command_execution.result(kept), kept_from))
+        starting = command_execution.start(self.services, context, order, input.command, background=True)
         kept = await (
             starting if judgement.safe else change_capture.in_background(self.services, context, location, starting)
         )
@@ -193,7 +193,7 @@ class RunCommand(DescribedTool):
             change_capture.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
-            return command_start.result(kept)
+            return command_execution.result(kept)
         return ToolResult.ok(
             command_id=kept.id,
             running=True,

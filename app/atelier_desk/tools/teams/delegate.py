@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About

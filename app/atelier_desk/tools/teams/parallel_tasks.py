@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Input, Outcome, Risk, StartChildren, ToolContext
 from atelier_desk.tools.definition.tool_description import About

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.sub_agent import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import (
     Call,

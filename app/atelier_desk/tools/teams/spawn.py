@@ -10,7 +10,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus, TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, StartChildren, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About

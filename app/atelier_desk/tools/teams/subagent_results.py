@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus, TeamCall
 from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.calls.result_limits import as_json, capped, cut_middle

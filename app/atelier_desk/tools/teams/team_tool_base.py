@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.team import ChildState
+from atelier_desk.domain.sub_agent import ChildState
 from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import (
     Call,

@@ -10,7 +10,8 @@ because the next word would be taken for the value.
 
 ``python --version``, ``cargo --version`` and ``go version`` are omitted: version managers read a file of the current
 folder and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml``; ``toolchain`` in ``go.mod``).
-``find``, ``sed`` and ``git`` have a language of their own and are parsed in ``sublanguages`` and ``git_safety``.
+``find``, ``sed`` and ``git`` have a language of their own and are parsed in
+``find_sed_date_arguments`` and ``git_safety``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from functools import lru_cache
 from posixpath import join, normpath
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands import git_safety, git_settings_changes, sublanguages
+from atelier_desk.workspace.commands import find_sed_date_arguments, git_safety, git_settings_changes
 from atelier_desk.workspace.commands.command_table import DELETES, READS, UNKNOWN_COMMAND, WRAPPERS, WRITES
 from atelier_desk.workspace.commands.option_parsing import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
@@ -253,9 +253,9 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
                     raise UnknownOptionError(N_("it does not name exactly one folder"), name)
                 return Kind.READS, [arguments[0]], [], "", "", False
             case "find":
-                return Kind.READS, sublanguages.find(arguments), [], "", "", False
+                return Kind.READS, find_sed_date_arguments.find(arguments), [], "", "", False
             case "sed":
-                return Kind.READS, sublanguages.sed(arguments), [], "", "", False
+                return Kind.READS, find_sed_date_arguments.sed(arguments), [], "", "", False
             case "git":
                 return Kind.READS, git_safety.reads(arguments), [], "", "", False
         rules = READS.get(name) or WRITES.get(name)
@@ -283,10 +283,10 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
 
 def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
     options = parse_options(rules, arguments)
-    if name in sublanguages.ARGUMENTS:
-        sublanguages.ARGUMENTS[name](arguments)
-    if name in sublanguages.OPERANDS:
-        sublanguages.OPERANDS[name](options.operands)
+    if name in find_sed_date_arguments.ARGUMENTS:
+        find_sed_date_arguments.ARGUMENTS[name](arguments)
+    if name in find_sed_date_arguments.OPERANDS:
+        find_sed_date_arguments.OPERANDS[name](options.operands)
     operands = list(options.operands)
     match rules.operands:
         case Operands.WORDS | Operands.NONE:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands import command_table, git_safety, sublanguages
+from atelier_desk.workspace.commands import command_table, find_sed_date_arguments, git_safety
 from atelier_desk.workspace.commands.option_parsing import Rules
 
 
@@ -136,7 +136,7 @@ def safe_commands() -> tuple[SafeCommand, ...]:
         for name, rules in sorted(reads.items())
         if name != "find"
     ]
-    found.append(SafeCommand("find", Does.READS, ABOUT["find"], " ".join(sublanguages.find_options())))
+    found.append(SafeCommand("find", Does.READS, ABOUT["find"], " ".join(find_sed_date_arguments.find_options())))
     found.sort(key=lambda each: each.name)
     for name, rules in sorted(command_table.WRITES.items()):
         does = Does.DELETES if name in command_table.DELETES else Does.WRITES

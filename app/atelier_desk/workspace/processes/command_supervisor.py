@@ -4,9 +4,9 @@
 Run as a file by its own interpreter without importing Atelier: ``python -I -S command_supervisor.py FD``, where FD is a
 descriptor of a file with the order as JSON (see ``Order`` in ``command_process``). On Linux, orphans of the command
 become children of this process, so that nothing outlives it; if Atelier is killed, this process is signalled and ends
-everything too. In a writing sandbox the command has its own namespaces where possible (``namespaces``): the kernel then
-ends everything with its first process. The exit status is the command's; the reason why it was ended, and what
-``guarded_git_files`` restored, are written to a file.
+everything too. In a writing sandbox the command has its own namespaces where possible (``linux_namespaces``): the
+kernel then ends everything with its first process. The exit status is the command's; the reason why it was ended, and
+what ``guarded_git_files`` restored, are written to a file.
 """
 
 import ctypes
@@ -205,9 +205,9 @@ class Checks:
 def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
     """Fork: return the child, and how it was created if it gets its own namespaces."""
     if LINUX and (order.get("sandbox") or {}).get("works"):
-        import namespaces  # type: ignore[import-not-found]
+        import linux_namespaces  # type: ignore[import-not-found]
 
-        forked = namespaces.fork(alive)
+        forked = linux_namespaces.fork(alive)
         return int(forked.pid), forked
     return os.fork(), None
 

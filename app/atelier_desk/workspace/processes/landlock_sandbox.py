@@ -2,10 +2,10 @@
 a file.
 
 A confined process reads only the given folders, writes only to the given ones, and has no network: no sockets of any
-family (Landlock alone would allow UDP), and no calls that affect other processes, mount or load code (``syscalls``). It
-needs no privileges and confines root too.
+family (Landlock alone would allow UDP), and no calls that affect other processes, mount or load code
+(``seccomp_filter``). It needs no privileges and confines root too.
 
-If the system allows namespaces (``namespaces``), everything except the writable folders is also read-only, as are
+If the system allows namespaces (``linux_namespaces``), everything except the writable folders is also read-only, as are
 protected paths in these, and other processes are invisible. Landlock covers none of this, nor modes, owners and times
 of files.
 """
@@ -27,7 +27,7 @@ _FS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15)
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PR_SET_NO_NEW_PRIVS = 38
 _MACHINES = ("x86_64", "aarch64")
-"""The architectures of ``syscalls.ARCHITECTURES``."""
+"""The architectures of ``seccomp_filter.ARCHITECTURES``."""
 
 
 def available() -> bool:
@@ -53,15 +53,15 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
             replaces shared memory. ``pinned`` are folders below ``write`` that cannot be renamed, ``network`` allows
             internet sockets. ``masked``, with or without ``works``, are paths replaced by ``empty_file`` or
             ``empty_folder``.
-        forked: how this process was created, by ``namespaces.fork``; without it at most mounts are available. If it has
-            its own namespaces, this returns in a process that it starts: the command is not the first process in them.
+        forked: how this process was created, by ``linux_namespaces.fork``; without it at most mounts are available. If
+            it has its own namespaces, this returns in a process that it starts: the command is not the first in them.
 
     Raises:
         OSError: the system refuses; nothing must be run then.
     """
     # The folder of these files is on the caller's path (``here`` in ``launch``).
-    import namespaces  # type: ignore[import-not-found]
-    import syscalls  # type: ignore[import-not-found]
+    import linux_namespaces  # type: ignore[import-not-found]
+    import seccomp_filter  # type: ignore[import-not-found]
 
     libc = _libc()
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -72,16 +72,18 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
             for path in order.get("masked", ())
         }
         keep, pinned = list(order.get("keep", ())), list(order.get("pinned", ()))
-        view = namespaces.View(list(order["write"]), list(order["read"]), keep, str(order["shared"]), masked, pinned)
-        mounted = forked.mounts(view) if alone else namespaces.mounts(view)
+        view = linux_namespaces.View(
+            list(order["write"]), list(order["read"]), keep, str(order["shared"]), masked, pinned
+        )
+        mounted = forked.mounts(view) if alone else linux_namespaces.mounts(view)
         if masked and not mounted:
             raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")
     if alone:
         forked.begin()
     # Capabilities alone let root read any process's environment, past Landlock; with no_new_privs they cannot return.
-    namespaces.drop_capabilities(libc)
+    linux_namespaces.drop_capabilities(libc)
     _files(libc, list(order["read"]), list(order["write"]), network=network)
-    syscalls.install(libc, works=works, network=network, alone=alone)
+    seccomp_filter.install(libc, works=works, network=network, alone=alone)
 
 
 def _libc() -> ctypes.CDLL:

@@ -17,7 +17,7 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _MIN_GROWTH = 64 * 1024**2
 _WORTH_COUNTING = 1024**3
 PIPE_BYTES = 64 * 1024
-"""Maximum bytes of a pipe; more is refused (``syscalls``)."""
+"""Maximum bytes of a pipe; more is refused (``seccomp_filter``)."""
 SOCKET_BYTES = 212_992
 """Maximum bytes of a socket: Linux's net.core.wmem_max, which no program can exceed (socket(7))."""
 LEAST_FREE = 1024**3

@@ -16,9 +16,9 @@ from os.path import lexists, realpath
 from pathlib import Path
 from typing import Any, Literal
 
-from atelier_desk.workspace.processes import landlock_sandbox, namespaces, seatbelt
+from atelier_desk.workspace.processes import landlock_sandbox, linux_namespaces, seatbelt
 from atelier_desk.workspace.processes.command_process import SUPERVISED
-from atelier_desk.workspace.processes.secret_places import SECRETS
+from atelier_desk.workspace.processes.secret_locations import SECRETS
 
 FOLDERS = "atelier-commands-"
 """Prefix of the folders of commands in the system's temporary folder."""
@@ -239,17 +239,17 @@ def hides() -> bool:
 
 def has_mounts() -> bool:
     """Whether a command gets its own view of the disk, in which files can be masked and made read-only."""
-    return bool(_namespaces() & namespaces.MOUNTS)
+    return bool(_namespaces() & linux_namespaces.MOUNTS)
 
 
 def has_processes() -> bool:
     """Whether a command gets its own PID and IPC namespaces, without other processes and their shared memory."""
-    return bool(_namespaces() & namespaces.PROCESSES)
+    return bool(_namespaces() & linux_namespaces.PROCESSES)
 
 
 def has_proc() -> bool:
     """Whether such a command gets a /proc that shows only its own processes; in most containers it also sees others."""
-    return bool(_namespaces() & namespaces.PROC)
+    return bool(_namespaces() & linux_namespaces.PROC)
 
 
 def holds_signals() -> bool:
@@ -259,14 +259,19 @@ def holds_signals() -> bool:
 
 @cache
 def _namespaces() -> int:
-    """Return what a command gets here (``namespaces.try_all``). Tested once in a separate process, about 50 ms."""
+    """Return what a command gets here (``linux_namespaces.try_all``). Tested once in a process of its own: 50 ms."""
     if not available() or sys.platform != "linux":
         return 0
     tried = subprocess.run(
-        (sys.executable, "-I", "-S", namespaces.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False
+        (sys.executable, "-I", "-S", linux_namespaces.__file__),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
     )
     return (
-        tried.returncode if 0 <= tried.returncode <= namespaces.MOUNTS | namespaces.PROCESSES | namespaces.PROC else 0
+        tried.returncode
+        if 0 <= tried.returncode <= linux_namespaces.MOUNTS | linux_namespaces.PROCESSES | linux_namespaces.PROC
+        else 0
     )
 
 
@@ -276,7 +281,7 @@ def _below(path: Path, folders: Iterable[str]) -> bool:
 
 def _closed_in(root: str, closed: set[str]) -> set[str]:
     """Return the closed parts of a workspace: one in shared memory lies among the devices, but is none."""
-    return closed - {"/dev"} if root.startswith(f"{namespaces.SHARED}/") else closed
+    return closed - {"/dev"} if root.startswith(f"{linux_namespaces.SHARED}/") else closed
 
 
 def _without(path: str, closed: set[str]) -> list[str]:

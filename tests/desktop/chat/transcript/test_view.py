@@ -14,9 +14,9 @@ from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessag
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, EntryKind
-from tests.helpers.chat_view import live_widgets, shown_view, turn
 from tests.helpers.mouse_pointer import aim
 from tests.helpers.mouse_pointer import leave as leave_view
+from tests.helpers.visible_chat_view import live_widgets, shown_view, turn
 
 
 def entries(count: int, start: int = 0) -> list[Entry]:

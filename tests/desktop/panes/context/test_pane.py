@@ -20,7 +20,7 @@ from atelier_desk.engine.services.request.sent_request_data import PartKind, Par
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.panes.conftest import Show
-from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
+from tests.desktop.panes.context.context_pane_fixtures import atelier, named, pane, texts
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 

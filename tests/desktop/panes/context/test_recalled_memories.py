@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
 from atelier_desk.engine.services.request.sent_request_data import SentItem
-from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
+from tests.desktop.panes.context.context_pane_fixtures import atelier, named, pane, texts
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, settle
 

@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle
-from tests.helpers.sample_project import ENTITIES, STORE, TEXTS, Projects
+from tests.helpers.fake_project_service import ENTITIES, STORE, TEXTS, Projects
 
 SAVE = ENTITIES[3]
 

@@ -8,7 +8,7 @@ import pytest
 from atelier_desk.desktop.projects.graph import model as graph_model
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.domain.project import EntityKind, RelationKind
-from tests.helpers.sample_project import ENTITIES, RELATIONS
+from tests.helpers.fake_project_service import ENTITIES, RELATIONS
 
 
 def filled() -> GraphModel:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QMenu
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.project import EntityKind
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, settle
-from tests.helpers.sample_project import ENTITIES, Projects
+from tests.helpers.fake_project_service import ENTITIES, Projects
 
 Find = Callable[[str], Any]
 SAVE = ENTITIES[3]

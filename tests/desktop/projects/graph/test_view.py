@@ -14,7 +14,7 @@ from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.view import GraphView
 from atelier_desk.desktop.theme import theme
 from tests.helpers.child_widgets import child
-from tests.helpers.sample_project import ENTITIES, RELATIONS
+from tests.helpers.fake_project_service import ENTITIES, RELATIONS
 
 PLACES = {
     "f1": (0, 0),

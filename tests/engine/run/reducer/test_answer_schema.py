@@ -15,7 +15,7 @@ from atelier_desk.engine.run.reducer.next_step import Append, BeginCalls, CallMo
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW, fold
 from atelier_desk.engine.run.request.prompt_texts import system_prompt
 from atelier_desk.presentation.run_notices import FIX_ANSWER
-from tests.helpers.run_events import Script, agent, call, finished, interpret, reply, started
+from tests.helpers.runs_without_driver import Script, agent, call, finished, interpret, reply, started
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 FITS, FENCED, WRONG = '{"total": 3}', '```json\n{"total": 3}\n```', '{"sum": 3}'

@@ -13,7 +13,7 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind, History
-from tests.helpers.run_events import call
+from tests.helpers.runs_without_driver import call
 
 TEXT = ContextEntry(seq=1, kind=EntryKind.USER, text="what is the way?")
 FILE = Attachment(name="a", media_type="text/plain", size=1, sha256="0" * 64, text_sha256="1" * 64, text="a")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.events.run import QueueChanged, UserMessage
 from atelier_desk.domain.skill import Invocation, SkillUse
-from tests.helpers.run_events import Script, reply
+from tests.helpers.runs_without_driver import Script, reply
 
 
 def invocation(text: str, kind: str = "skill") -> Invocation:

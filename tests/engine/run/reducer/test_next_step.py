@@ -43,7 +43,7 @@ from atelier_desk.engine.run.reducer.next_step import (
     next_step,
 )
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW
-from tests.helpers.run_events import Script, agent, call, finished, interpret, reply, started
+from tests.helpers.runs_without_driver import Script, agent, call, finished, interpret, reply, started
 
 
 def test_message_then_model_then_finish() -> None:

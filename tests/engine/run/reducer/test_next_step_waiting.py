@@ -25,13 +25,13 @@ from atelier_desk.domain.events.run import (
     ToolCallFinished,
 )
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run.reducer.next_step import AnswerChildren, Append, CallModel, Finish, Wait, next_step
 from atelier_desk.engine.run.reducer.state import CallInput, RunState, model_key
 from tests.engine.run.planned_sub_agents import after, end, planned
 from tests.engine.run.reducer.sample_question import question
-from tests.helpers.run_events import Script, call, finished, reply, started
+from tests.helpers.runs_without_driver import Script, call, finished, reply, started
 
 
 def told(state: RunState) -> str:

@@ -50,7 +50,7 @@ from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
 from atelier_desk.presentation.run_notices import FIX_ANSWER
 from tests.engine.run.reducer.sample_question import question
-from tests.helpers.run_events import Script, advance, agent, call, finished, interpret, reply, started
+from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, interpret, reply, started
 
 
 def kinds(script: Script) -> list[str]:

@@ -41,9 +41,9 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import Action, PermissionRule, snapshot
-from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.state import RunState
-from tests.helpers.run_events import Script, advance, agent, call, reply, started
+from tests.helpers.runs_without_driver import Script, advance, agent, call, reply, started
 
 USED = Usage(tokens_input=3, tokens_output=4, cost=0.5)
 ALLOW, DENY = (PermissionRule(id=name, text=name, action=Action(name)) for name in ("allow", "deny"))

@@ -20,7 +20,7 @@ from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, E
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.engine.run.request import compaction, context_fitting
-from tests.helpers.run_events import Script, advance, call, finished, reply, started
+from tests.helpers.runs_without_driver import Script, advance, call, finished, reply, started
 
 LONG = "a long result, word after word; " * 60
 

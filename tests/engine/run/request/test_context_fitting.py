@@ -19,7 +19,7 @@ from atelier_desk.engine.run.request.context_fitting import CutResults, ReadyReq
 from atelier_desk.llm.message_order import arrange
 from atelier_desk.llm.replies.provider_data import for_server
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate_request
-from tests.helpers.run_events import Script, agent, call, finished, reply, started
+from tests.helpers.runs_without_driver import Script, agent, call, finished, reply, started
 
 
 def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRequest:

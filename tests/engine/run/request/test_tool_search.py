@@ -18,8 +18,8 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.results import Answer
 from tests.engine.conftest import Opener
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
-from tests.helpers.run_events import agent
-from tests.helpers.servers.mcp_stdio import tool
+from tests.helpers.runs_without_driver import agent
+from tests.helpers.servers.misbehaving_mcp_stdio import tool
 
 TEXT = {"type": "string", "description": "What it is about. " * 10}
 TOOLS = tuple(

@@ -23,7 +23,7 @@ from atelier_desk.tools.registry.tool_modes import Toolset
 from tests.engine.conftest import Opener
 from tests.engine.run.request.small_context_models import SMALL, on_window
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
-from tests.helpers.run_events import Script, agent, call, finished, reply, started
+from tests.helpers.runs_without_driver import Script, agent, call, finished, reply, started
 
 REGISTRY = create_default_tool_registry()
 ASSISTANT, LEAD = builtin_agents(REGISTRY)

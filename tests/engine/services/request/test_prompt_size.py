@@ -11,7 +11,7 @@ from atelier_desk.engine.services.request.prompt_size import PromptCost, prompt_
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
-from tests.bench.bench_tool_modes import measure
+from tests.bench.bench_tool_mode_tokens import measure
 
 
 @pytest.fixture

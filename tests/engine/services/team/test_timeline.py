@@ -27,7 +27,7 @@ from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionT
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.services.team.display_data import Span
 from atelier_desk.engine.services.team.timeline import marks, timeline
-from tests.helpers.run_events import START, Script, call, finished, reply, started
+from tests.helpers.runs_without_driver import START, Script, call, finished, reply, started
 
 
 def numbered(script: Script) -> list[RunEvent]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
-from tests.engine.services.chat_exports import gpt_chat, gpt_node
+from tests.engine.services.sample_chat_exports import gpt_chat, gpt_node
 
 OPEN, CLOSE = '<details type="reasoning">', "</details>"
 

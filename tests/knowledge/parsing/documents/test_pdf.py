@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.knowledge.parsing.documents import pdf
 from atelier_desk.knowledge.parsing.parse import ParseError, parse
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
-from tests.tools.files.document_samples import document
+from tests.tools.files.sample_pdf import document
 
 
 def test_each_page_is_a_section() -> None:

@@ -19,7 +19,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, bind_text, control, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind, PlainLabel
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, Entry, QuestionRow
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
@@ -192,9 +192,9 @@ class ToolCard(QFrame):
             return (_("running · {percent}%", percent=call.progress) if call.progress else _("running")), "accent"
         if (ended := command_end(call)) is not None:
             return ended
-        if failure_text.denied_by(call.result):
+        if call_failure_text.denied_by(call.result):
             return _("denied by a rule"), ""  # the user's decision is no failure
-        if call.status == "error" and failure_text.stopped(call.result):
+        if call.status == "error" and call_failure_text.stopped(call.result):
             return _("stopped"), ""
         words: dict[str, tuple[str, PillKind]] = {
             "approved": (_("allowed"), "accent"),  # it starts when all calls of the reply are decided

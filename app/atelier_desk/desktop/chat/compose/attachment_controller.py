@@ -14,10 +14,10 @@ from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.attachment_preview import Preview
 from atelier_desk.desktop.chat.compose.attachment_chips import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
-from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
+from atelier_desk.desktop.chat.compose.mcp_resource_variables_form import ResourceValues
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
-from atelier_desk.engine.runs.attachments import text_room
+from atelier_desk.engine.runs.message_attachments import text_room
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 

@@ -15,7 +15,6 @@ from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
 from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.compose.sent_text_files import AttachedFiles
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
@@ -25,6 +24,7 @@ from atelier_desk.desktop.chat.transcript.message_base import BodyMessage, Messa
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.sent_message_editor import BubbleEditor
+from atelier_desk.desktop.chat.transcript.sent_text_files import AttachedFiles
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.sub_agent_message import AgentMessage
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost

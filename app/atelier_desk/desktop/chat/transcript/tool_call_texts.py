@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from atelier_desk.desktop.questions.approval_text import bare_tool
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, QuestionRow
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import duration
@@ -64,7 +64,7 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
         return None
     ms = result.get("duration_ms")
     elapsed = duration(ms if isinstance(ms, int) else call.duration_ms)
-    if failure_text.stopped_by_user(result):
+    if call_failure_text.stopped_by_user(result):
         return _("stopped by you · {time}", time=elapsed), ""
     if result.get("code") == "timeout":
         return _("timed out · {time}", time=elapsed), "err"
@@ -81,9 +81,9 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
     # The card shows who rejected it and why; the error is written for the agent.
     if call.error and call.status != "rejected":
         title = _("Error")
-        if failure_text.stopped_by_user(call.result) or failure_text.denied_by(call.result):
-            title = _("Stopped") if failure_text.stopped_by_user(call.result) else _("Denied")
-        found.append((title, failure_text.explain(call_title(call), call.result, call.error), WORDS))
+        if call_failure_text.stopped_by_user(call.result) or call_failure_text.denied_by(call.result):
+            title = _("Stopped") if call_failure_text.stopped_by_user(call.result) else _("Denied")
+        found.append((title, call_failure_text.explain(call_title(call), call.result, call.error), WORDS))
     if call.result is not None:
         title = _("Result (truncated)") if call.truncated else _("Result")
         found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))

@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.presentation import failure_text
+from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.activity_log import LogEntry
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
@@ -192,7 +192,7 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
 
 def _state(entry: LogEntry) -> str:
     """Status of a call; one denied by the user's own rule did not fail."""
-    return "denied" if entry.status == "error" and failure_text.denied_by(entry.result) else entry.status
+    return "denied" if entry.status == "error" and call_failure_text.denied_by(entry.result) else entry.status
 
 
 def entry_time(entry: LogEntry) -> str:
@@ -224,7 +224,7 @@ def entry_details(entry: LogEntry) -> str:
 
 def _error(entry: LogEntry) -> str:
     return (
-        failure_text.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error)
+        call_failure_text.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error)
         if entry.error
         else ""
     )

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.panes.tasks.list import STATUS_WORDS
-from atelier_desk.desktop.panes.tasks.order import possible_dependencies
+from atelier_desk.desktop.panes.tasks.task_tree import possible_dependencies
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.line_wrapping import TextField

@@ -13,7 +13,7 @@ from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.pane_base import Pane, offer_undo
 from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
-from atelier_desk.desktop.panes.tasks.order import arrange, progress
+from atelier_desk.desktop.panes.tasks.task_tree import arrange, progress
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved

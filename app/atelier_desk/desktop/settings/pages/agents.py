@@ -14,7 +14,7 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_sa
 from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
-from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
+from atelier_desk.desktop.settings.agent_import_preview import IMPORT_KINDS, ask_import
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_checkboxes import ToolChoice
@@ -23,7 +23,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common.workflow_names import numbered
-from atelier_desk.llm.registry import builtin_type
+from atelier_desk.llm.provider_type_registry import builtin_type
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

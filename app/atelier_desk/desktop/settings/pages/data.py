@@ -18,7 +18,7 @@ from atelier_desk.desktop.settings.fields import Number
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
+from atelier_desk.desktop.sidebar.workflow_and_chat_import import Importer
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.engine.services.data_folder_and_backups import compact_database, restore_backup
 from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text

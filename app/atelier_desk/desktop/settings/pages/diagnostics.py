@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk import __version__
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.settings.check_table import CheckTable
+from atelier_desk.desktop.settings.diagnostics_table import CheckTable
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme.assets import notices_file
+from atelier_desk.desktop.theme.resource_paths_and_fonts import notices_file
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

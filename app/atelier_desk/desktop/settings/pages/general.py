@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.scale_field import Scale
+from atelier_desk.desktop.settings.text_size_field import Scale
 from atelier_desk.support.i18n import LANGUAGES, N_, native_name
 from atelier_desk.support.number_format import NARROW
 

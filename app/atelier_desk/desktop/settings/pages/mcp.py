@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
-    from atelier_desk.mcp.client_requests import LogLine
     from atelier_desk.mcp.config_import.found_server import FoundServer
+    from atelier_desk.mcp.server_requests import LogLine
 
 ROLES: dict[McpState, Role] = {
     McpState.OFF: "muted",

@@ -23,7 +23,7 @@ from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.llm.embedders import install_sentence_transformers
-from atelier_desk.llm.registry import provider_types
+from atelier_desk.llm.provider_type_registry import provider_types
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import shorten
 

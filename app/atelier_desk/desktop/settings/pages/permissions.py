@@ -9,16 +9,16 @@ from typing import Any
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
 from atelier_desk.desktop.panes.pane_base import offer_undo, toast
+from atelier_desk.desktop.settings.approval_timeout_field import HIGH, LOW, TimeoutBox
 from atelier_desk.desktop.settings.audit_trail import AuditTrail
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
-from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
+from atelier_desk.desktop.settings.rule_form_and_import import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_tester import RuleTest
 from atelier_desk.desktop.settings.safe_commands import SafeCommands
-from atelier_desk.desktop.settings.timeout_box import HIGH, LOW, TimeoutBox
 from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
 from atelier_desk.domain.audit import AuditLine
 from atelier_desk.domain.errors import AtelierError

@@ -28,7 +28,7 @@ from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
-from atelier_desk.llm.registry import find
+from atelier_desk.llm.provider_type_registry import find
 from atelier_desk.presentation.api_key_text import MISSING, shortcut_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words

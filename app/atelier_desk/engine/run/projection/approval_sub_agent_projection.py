@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.permission import Action
 from atelier_desk.domain.stream import payloads
-from atelier_desk.domain.team import ChildState, ChildStatus
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
 from atelier_desk.engine.run.projection import audit
 from atelier_desk.engine.run.projection.projection_base import (

@@ -19,7 +19,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.sub_agent import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
@@ -27,7 +27,7 @@ from atelier_desk.engine.run.reducer.handler_registry import runnable_calls
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import CallState, Ending, RunState
 from atelier_desk.engine.run.request import prompt_texts
-from atelier_desk.engine.run.tool_results import call_finished, noting_edits
+from atelier_desk.engine.run.tool_result_events import call_finished, noting_edits
 from atelier_desk.policy import budget, loop_guard
 from atelier_desk.presentation.run_notices import FIX_ANSWER
 from atelier_desk.tools.calls.outcomes import ToolResult

@@ -22,7 +22,7 @@ from atelier_desk.domain.events.run import (
     RunEvent,
 )
 from atelier_desk.domain.permission import Action, snapshot
-from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.conversation_entries import History
 from atelier_desk.engine.run.reducer.handler_registry import evolve, on, with_call

@@ -26,8 +26,8 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import Sampling, UserQuestion
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
+from atelier_desk.domain.sub_agent import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.task import TaskStatus
-from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reducer.conversation_entries import (
     NO_HISTORY,

@@ -55,7 +55,6 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import context_fitting, prompt_texts, tool_search
-from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition_detection import Repetition
 from atelier_desk.engine.run.request.reply_processing import (
     Length,
@@ -66,10 +65,11 @@ from atelier_desk.engine.run.request.reply_processing import (
     unique_calls,
 )
 from atelier_desk.engine.run.request.request_failures import run_failure, tools_unread
+from atelier_desk.engine.run.request.request_images import with_pictures
 from atelier_desk.engine.run.request.toolset import make_frame, offered_tools, tools_tokens, toolset
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
-from atelier_desk.llm.network.watchdog import watched
+from atelier_desk.llm.network.inactivity_timeout import watched
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact

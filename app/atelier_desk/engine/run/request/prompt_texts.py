@@ -9,7 +9,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.events.run import OutputShown
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
-from atelier_desk.domain.team import ChildState
+from atelier_desk.domain.sub_agent import ChildState
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.support.i18n import english_name

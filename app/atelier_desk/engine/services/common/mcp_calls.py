@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.mcp import results
-from atelier_desk.mcp.elicitation import UnsupportedRequest
+from atelier_desk.mcp.elicitation_and_sampling import UnsupportedRequest
 from atelier_desk.support.i18n import N_, spoken
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.calls.context import ToolContext
 
 if TYPE_CHECKING:
-    from atelier_desk.mcp.client_requests import ClientRequests
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
+    from atelier_desk.mcp.server_requests import ClientRequests
 
 NOBODY = "Nobody is there to ask for this call."
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequestBroker:
-    """Answers a server for a call of a run; see ``mcp.client_requests``."""
+    """Answers a server for a call of a run; see ``mcp.server_requests``."""
 
     connection: Connection
     context: ToolContext

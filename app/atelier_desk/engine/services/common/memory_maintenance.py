@@ -20,7 +20,7 @@ from atelier_desk.domain.memory import (
     expiry,
 )
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.knowledge.memory_similarity import relations
+from atelier_desk.knowledge.memory_duplicates_and_contradictions import relations
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread

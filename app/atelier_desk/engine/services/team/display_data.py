@@ -9,7 +9,7 @@ from typing import Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.team import ChildStatus, Spending
+from atelier_desk.domain.sub_agent import ChildStatus, Spending
 from atelier_desk.domain.workflow import RunStatus
 
 _NO_USAGE, _NO_SPENDING, _NO_BUDGET = Usage(), Spending(), Budget()

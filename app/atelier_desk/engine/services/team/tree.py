@@ -10,7 +10,7 @@ from datetime import datetime
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.team import ChildState, Spending
+from atelier_desk.domain.sub_agent import ChildState, Spending
 from atelier_desk.domain.workflow import Run, RunStatus, handed_over
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.reduce import reduce

@@ -56,7 +56,7 @@ from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.next_step import Wait, next_step
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.tool_results import call_finished
+from atelier_desk.engine.run.tool_result_events import call_finished
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.exporting import artefacts_of

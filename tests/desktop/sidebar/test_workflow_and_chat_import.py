@@ -1,0 +1,177 @@
+"""Importing chats: preview, selection, import and undo."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.sidebar.workflow_and_chat_import import ChatImportDialog, Importer
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.workflows import Imported
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+
+DAY = datetime(2025, 3, 1, 12, tzinfo=UTC)
+CHATS = (
+    ChatPreview("chatgpt:1", "chatgpt", "Bread", 4, DAY, DAY, new_turns=2),
+    ChatPreview("chatgpt:2", "chatgpt", "Garden", 1, DAY, DAY, there="g", new_turns=1),
+    ChatPreview("claude:3", "claude", "Letter", 2, DAY, DAY, there="l"),
+    ChatPreview("claude:4", "claude", "Gone", 2, None, None, there="x", deleted=True, new_turns=0),
+)
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    preview = ChatFilePreview(CHATS, {"damaged": 1})
+    done = ImportedChats(("w1", "w2"), (), 0, {})
+    chats = {"is_workflow": False, "is_export": True, "preview": preview, "import_": done}
+    return FakeAtelier(chats=chats, workflows={"delete": Workflow(name="x")})
+
+
+@pytest.fixture
+async def parent(qtbot: QtBot) -> AsyncIterator[QWidget]:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    yield made
+    made.close()
+
+
+async def opened(atelier: FakeAtelier, parent: QWidget) -> ChatImportDialog:
+    dialog = ChatImportDialog(FakeBridge(atelier), Path("/x/export.zip"), parent)
+    dialog.open()
+    await settle()
+    return dialog
+
+
+def button(dialog: ChatImportDialog, name: str) -> QPushButton:
+    found = dialog.findChild(QPushButton, name)
+    assert found is not None
+    return found
+
+
+async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
+    dialog = await opened(atelier, parent)
+    assert "4 chats · 2025-03-01 · 2 already imported" in dialog.found.text()
+    assert "1 chat is damaged" in dialog.busy.text.text()
+    assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"]
+    go, undo = button(dialog, "chats-import"), button(dialog, "chats-undo")
+    assert go.text() == "Import 2 chats"
+    dialog.filter.setText("bread")
+    button(dialog, "chats-none").click()
+    assert dialog.chosen() == ["chatgpt:2"], "what the filter hides stays as it is"
+    dialog.filter.setText("gone")
+    button(dialog, "chats-all").click()
+    go.click()
+    await settle()
+    [(args, _fields)] = atelier.calls("chats.import_")
+    assert args[:2] == (Path("/x/export.zip"), ("chatgpt:2", "claude:4"))
+    assert dialog.busy.text.text() == "2 chats imported"
+    assert not go.isVisible()
+    undo.click()
+    await settle()
+    assert [args for args, _fields in atelier.calls("workflows.delete")] == [("w1",), ("w2",)]
+    assert "2 imported chats deleted" in dialog.busy.text.text()
+    assert not undo.isVisible()
+
+
+async def test_enter_on_a_button_presses_it(atelier: FakeAtelier, parent: QWidget, qtbot: QtBot) -> None:
+    """Enter on Close imported the chats."""
+    dialog = await opened(atelier, parent)
+    QTest.keyClick(button(dialog, "chats-none"), Qt.Key.Key_Return)
+    assert dialog.chosen() == []
+    QTest.keyClick(button(dialog, "chats-all"), Qt.Key.Key_Return)
+    assert dialog.chosen()
+    with qtbot.waitSignal(dialog.rejected):
+        QTest.keyClick(button(dialog, "chats-close"), Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("chats.import_") == []
+
+
+async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
+    dialog = await opened(atelier, parent)
+    switch_language("fr")
+    try:
+        await settle()
+        assert button(dialog, "chats-import").text() == "Importer 2 discussions"
+        assert "01/03/2025" in dialog.list.item(0).text()
+        assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"], "a language changes no choice"
+    finally:
+        switch_language("en")
+
+
+async def test_stop_and_closing_end_the_import(atelier: FakeAtelier, parent: QWidget) -> None:
+    delayed = DelayedResult(ImportedChats())
+    atelier.set("chats", "import_", delayed)
+    dialog = await opened(atelier, parent)
+    button(dialog, "chats-import").click()
+    await settle()
+    assert dialog.busy.running
+    assert not button(dialog, "chats-import").isEnabled(), "a running import is not started again"
+    dialog.busy.stop.click()
+    await settle()
+    assert not dialog.busy.running
+    assert button(dialog, "chats-import").isEnabled(), "it can be begun again, and adds what is missing"
+
+
+async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent: QWidget) -> None:
+    async def refuse(*_args: object) -> None:
+        raise UsageError("export.zip cannot be read: cut. Export it again.")
+
+    atelier.set("chats", "preview", refuse)
+    dialog = await opened(atelier, parent)
+    assert "cannot be read" in dialog.busy.text.text()
+    assert not button(dialog, "chats-import").isEnabled()
+
+
+async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(parent: QWidget, tmp_path: Path) -> None:
+    workflow = Workflow(id="w", name="Herons")
+
+    async def is_export(path: Path) -> bool:
+        return path.suffix == ".json"
+
+    fake = FakeAtelier(
+        chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")}
+    )
+    importer = Importer(FakeBridge(fake), parent)
+    shown: list[str] = []
+    importer.imported.connect(shown.append)
+    file = tmp_path / "w.json"
+    file.write_text("{}")
+    assert await importer.import_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
+    async with asyncio.timeout(10):
+        while not shown:
+            await settle()
+    assert shown == ["w"]
+
+
+async def test_several_exports_dropped_at_once_are_shown_one_after_another(
+    atelier: FakeAtelier, parent: QWidget
+) -> None:
+    importer = Importer(FakeBridge(atelier), parent)
+
+    def in_view() -> list[str]:
+        dialogs = parent.findChildren(ChatImportDialog)
+        return [each.found.text().split(" ")[0] for each in dialogs if each.isVisible()]
+
+    names = ["/x/a.zip", "/x/b.zip", "/x/a.zip", "/x/c.zip"]
+    assert await importer.import_dropped(names) == []
+    for name in ("a.zip", "b.zip", "c.zip"):
+        await settle()
+        assert in_view() == [name]
+        next(each for each in parent.findChildren(ChatImportDialog) if each.isVisible()).reject()
+    await settle()
+    assert in_view() == []
+    importer.import_file(Path("/x/a.zip"))
+    await settle()
+    assert in_view() == ["a.zip"]

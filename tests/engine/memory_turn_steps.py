@@ -1,0 +1,31 @@
+"""Turns that remember something, regenerated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.engine import Atelier
+from tests.helpers.runs_without_driver import agent
+
+AGENT = agent(tools=("MemoryTool",))
+
+
+def remember(content: str, **fields: Any) -> list[ToolCall]:
+    return [
+        ToolCall(
+            id="m", name="MemoryTool", arguments={"operation": "add", "type": "user_pref", "content": content, **fields}
+        )
+    ]
+
+
+async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:
+    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
+    await atelier.runs.wait(run_id)
+    return run_id
+
+
+async def regenerate(atelier: Atelier, workflow_id: str, run_id: str) -> str:
+    run_id = await atelier.runs.regenerate(workflow_id, run_id)
+    await atelier.runs.wait(run_id)
+    return run_id
