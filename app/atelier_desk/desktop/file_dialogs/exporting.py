@@ -92,7 +92,7 @@ def pdf(title: str, text: str) -> bytes:
     writer.setPageMargins(QMarginsF(), QPageLayout.Unit.Millimeter)  # printing a document adds 20 mm
     _laid_out(title, text).print_(writer)
     del writer  # writes the end of the file
-    return _with_spaces(out.data().data())
+    return _with_spaces(bytes(out.data().data()))
 
 
 def _with_spaces(pdf: bytes) -> bytes:
