@@ -41,6 +41,10 @@ def main():
 """
 
 
+READING_MS = 60_000
+"""Each document is read in a process of its own."""
+
+
 def opened(app: AppDriver) -> ProjectsWindow:
     app.action("projects")
     window = app.window.findChild(ProjectsWindow)
@@ -57,8 +61,9 @@ def indexed(app: AppDriver, folder: Path, files: int) -> ProjectsWindow:
     assert app.find("project-name", QLineEdit).text() == folder.name
     app.find("project-embedded").click()  # type: ignore[attr-defined]
     app.click("form-submit")
+    progress = window.overview.progress.words
+    app.until(lambda: "Up to date" in progress.text(), "the reading is over", READING_MS)
     app.until(lambda: window.overview.figures["files"].text() == str(files), "all files are read")
-    app.until(lambda: "Up to date" in window.overview.progress.words.text(), "the reading is over")
     return window
 
 
