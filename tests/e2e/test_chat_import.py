@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QLabel, QListView, QListWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rows
@@ -21,8 +21,8 @@ def test_exported_chats_are_selected_imported_shown_and_undone(open_app: OpenApp
     )[0]
     dialog.fileSelected.emit(str(file))
     dialog.close()
-    chats = app.find("chats-list", QListWidget)
-    app.until(lambda: chats.count() == 4, "what is in it is shown")
+    chats = app.find("chats-list", QListView)
+    app.until(lambda: chats.model().rowCount() == 4, "what is in it is shown")
     assert "4 chats" in app.find("chats-found", QLabel).text()
     if save_picture := os.environ.get("ATELIER_SHOTS"):
         app.window.screen().grabWindow(0).save(f"{save_picture}/choose.png")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.workflow import RunStatus
@@ -70,14 +71,17 @@ def test_work_continues_at_the_next_start_only_if_chosen(open_app: OpenApp, serv
 def test_agents_continue_in_the_background_and_the_window_returns(
     open_app: OpenApp, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atelier_desk.desktop.main_window.closing_question.there_is_a_tray", lambda: True)
+    for place in ("main_window.closing_question", "system.tray_icon"):
+        monkeypatch.setattr(f"atelier_desk.desktop.{place}.there_is_a_tray", lambda: True)
     app = at_work(open_app, server)
     close_question(app)
     app.click("closing-background")
     app.until(lambda: not app.window.isVisible(), "the window is in the background")
     assert app.bridge.ready
     assert status(app) == [RunStatus.PROCESSING]
-    app.window.raise_up()
+    tray = app.window._tray
+    assert tray is not None
+    tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
     app.find("stop-button")
 
 

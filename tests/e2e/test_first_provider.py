@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
+from atelier_desk.llm.network import local_server_detection
+from atelier_desk.llm.provider_type_registry import provider_types
+from tests.cli.server_thread import serving
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rendered
 from tests.e2e.scripted_model_server import MODEL, ModelServer
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.scripted_http_server import Reply
 
 
 def test_the_guide_reopens_with_its_draft_and_replaces_the_starter_model_of_all_agents(
@@ -99,3 +106,32 @@ def test_a_provider_is_saved_without_a_network_with_a_key_or_a_variable(open_app
     by_key, by_variable = [each for each in app.engine(lambda a: a.providers.list()) if each.kind == "openai"]
     assert (by_key.has_key, by_key.api_key_env) == (True, "")
     assert (by_variable.has_key, by_variable.api_key_env) == (False, "MY_KEY")
+
+
+def test_a_running_ollama_is_offered_with_its_models_and_answers(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its embedding model was proposed, and its models were shown by their size: “8B”."""
+    server = FakeOllama()
+    server.installed = {"nomic-embed-text:latest": ["embedding"], "qwen3:4b": ["completion", "tools"]}
+    server.script(Reply(text="Hello."), Reply(text="Good morning to you."))
+    with serving(server):
+        kinds = [replace(each, ports=(server.port,) if each.kind == "ollama" else ()) for each in provider_types()]
+        monkeypatch.setattr(local_server_detection, "provider_types", lambda: kinds)
+        app = open_app(None, first_start=True)
+        app.click("first-start-next")
+        app.click("choice-ollama")
+        app.until_text("first-start", "1 model at")
+        assert app.find("ollama-model", QComboBox).currentText() == "qwen3:4b"
+        app.click("model-test")
+        app.until_text("busy-text", "qwen3:4b answered")
+        app.click("first-start-next")
+        app.until_text("first-start", "3 of 3")
+        app.click("first-start-next")
+        app.until_hidden("first-start")
+        app.until(lambda: "qwen3:4b" in rendered(app.find("start-agents")), "the cards name the model")
+        app.send("Good morning")
+        app.until_reply("Good morning to you.")
+        app.wait_done()
+        assert "qwen3:4b" in rendered(app.window.chat.header)
+        app.close()

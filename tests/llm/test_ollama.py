@@ -205,6 +205,7 @@ async def test_models(ollama_server: FakeOllama, chat: Any) -> None:
     assert [name for name, info in models.items() if info.embedding] == ["nomic-embed-text:latest"]
     assert (models["llama3.1:8b"].supports_tools, models["llama3.1:8b"].source) == (True, "profile")
     assert models["mystery:latest"].supports_tools is None
+    assert {info.label for info in models.values()} == {""}, "models are listed by name, not by size"
     shown = await chat.model_info("qwen3:4b")
     assert (shown.context_window, shown.supports_thinking, shown.source) == (131_072, True, "server")
     assert (await chat.model_info("llama3.1:8b")).context_window == 131_072

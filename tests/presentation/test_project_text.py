@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from atelier_desk.domain.document_formats import DOCUMENTS
 from atelier_desk.domain.project import Entity, EntityKind, IngestStage, IngestState
 from atelier_desk.knowledge.parsing.languages import registry
-from atelier_desk.presentation.project_text import kind_word, state_word
+from atelier_desk.presentation.project_text import kind_word, language_word, state_word
 from atelier_desk.support.i18n import spoken
 
 
@@ -31,3 +32,8 @@ def test_an_empty_progress_is_not_shown() -> None:
     for stage in (IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING, IngestStage.PAUSED):
         assert "0" not in state_word(IngestState(project_id="p", stage=stage))
         assert "3 of 7" in state_word(IngestState(project_id="p", stage=stage, done=3, total=7))
+
+
+def test_each_kind_of_document_has_its_own_name_in_the_shares_of_a_project() -> None:
+    """OpenDocument was listed three times, for texts, sheets and slides."""
+    assert len({language_word(kind) for kind in DOCUMENTS}) == len(DOCUMENTS)

@@ -77,20 +77,54 @@ def test_numbers_in_errors_are_grouped_in_the_readers_format() -> None:
     assert UsageError("{flag}", flag=True).localized(_) == "True"
 
 
+def catalogue_texts(code: str) -> list[str]:
+    """All texts of the program in a language, each plural form by itself."""
+    folder = Path(__file__).parents[2] / "translations" / "fr" / "LC_MESSAGES"
+    with (folder / "atelier.po").open("rb") as file:
+        texts = [(each.id if code == "en" else each.string) or "" for each in read_po(file)]
+    return [text for each in texts for text in ([each] if isinstance(each, str) else each)]
+
+
 @pytest.mark.parametrize("code", ["en", "fr"])
 def test_workflow_is_the_only_term_for_a_workflow(code: str) -> None:
     """One term for one thing."""
-    folder = Path(__file__).parents[2] / "translations" / "fr" / "LC_MESSAGES"
-    with (folder / "atelier.po").open("rb") as file:
-        catalogue = read_po(file)
-    texts = [(each.id if code == "en" else each.string) or "" for each in catalogue]
     misnamed = [
         text
-        for each in texts
-        for text in ([each] if isinstance(each, str) else each)
+        for text in catalogue_texts(code)
         if "conversation" in text.lower().replace("real conversation", "").replace("vraie conversation", "")
     ]  # the starter model is too small for talking: no workflow is meant
     assert misnamed == []
+
+
+WORDS_THAT_PUZZLED = (
+    "Écrivez à Chef",
+    "Ce qui modifie quelque chose est demandé avant",
+    "À vous, et ici",
+    "dans son trousseau",
+    "Mieux vaut indiquer une variable",
+    "models.dev est introuvable",
+    "Sans confiance",
+    "peut dire aux agents de nuire",
+    "que l’on touche à des fichiers",
+    "A listé .",
+    "lancer commandes ou agents",
+    "Appel autorisé",
+    "Supprimer cette branche",
+    "assistant serviable",
+    "Me le rappeler après",
+    "vers une corbeille",
+    "dit quelque chose de moi",
+    "Recalculer les vecteurs",
+    "Vide, il est recherché",
+    "tel qu’il a été écrit",
+)
+"""French that somebody doing office work had to read twice."""
+
+
+def test_french_uses_the_words_of_an_office() -> None:
+    texts = catalogue_texts("fr")
+    assert len(texts) > 4_000
+    assert not [text for text in texts if any(words in text for words in WORDS_THAT_PUZZLED)]
 
 
 def test_no_translated_text_is_an_f_string() -> None:

@@ -121,7 +121,6 @@ class OllamaProvider(HttpProvider):
         return ModelInfo(
             provider=self.name,
             name=item["name"],
-            label=str(details.get("parameter_size") or ""),
             context_window=window if isinstance(window, int) and window > 0 else None,
             supports_tools=can("tools"),
             supports_vision=can("vision"),

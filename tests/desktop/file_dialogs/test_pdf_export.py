@@ -88,7 +88,7 @@ def test_the_french_print_dialog_has_no_english_text(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     switch_language("fr")
-    ask_print(window, "T", "text")
+    ask_print(window, ToastHost(window), "T", "text")
     dialog = child(window, QPrintDialog, "print-dialog")
     shown = [each.text() for each in dialog.findChildren(QLabel)]
     dialog.reject()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.sidebar import chat_rows
 from atelier_desk.desktop.sidebar.workflow_and_chat_import import ChatImportDialog, Importer
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
@@ -64,12 +66,12 @@ async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelie
     dialog = await opened(atelier, parent)
     assert "4 chats · 2025-03-01 · 2 already imported" in dialog.found.text()
     assert "1 chat is damaged" in dialog.busy.text.text()
-    assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"]
+    assert dialog.rows.chosen() == ["chatgpt:1", "chatgpt:2"]
     go, undo = button(dialog, "chats-import"), button(dialog, "chats-undo")
     assert go.text() == "Import 2 chats"
     dialog.filter.setText("bread")
     button(dialog, "chats-none").click()
-    assert dialog.chosen() == ["chatgpt:2"], "what the filter hides stays as it is"
+    assert dialog.rows.chosen() == ["chatgpt:2"], "what the filter hides stays as it is"
     dialog.filter.setText("gone")
     button(dialog, "chats-all").click()
     go.click()
@@ -89,9 +91,9 @@ async def test_enter_on_a_button_presses_it(atelier: FakeAtelier, parent: QWidge
     """Enter on Close imported the chats."""
     dialog = await opened(atelier, parent)
     QTest.keyClick(button(dialog, "chats-none"), Qt.Key.Key_Return)
-    assert dialog.chosen() == []
+    assert dialog.rows.chosen() == []
     QTest.keyClick(button(dialog, "chats-all"), Qt.Key.Key_Return)
-    assert dialog.chosen()
+    assert dialog.rows.chosen()
     with qtbot.waitSignal(dialog.rejected):
         QTest.keyClick(button(dialog, "chats-close"), Qt.Key.Key_Return)
     await settle()
@@ -104,8 +106,8 @@ async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget
     try:
         await settle()
         assert button(dialog, "chats-import").text() == "Importer 2 discussions"
-        assert "01/03/2025" in dialog.list.item(0).text()
-        assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"], "a language changes no choice"
+        assert "01/03/2025" in str(dialog.rows.index(0).data())
+        assert dialog.rows.chosen() == ["chatgpt:1", "chatgpt:2"], "a language changes no choice"
     finally:
         switch_language("en")
 
@@ -175,3 +177,24 @@ async def test_several_exports_dropped_at_once_are_shown_one_after_another(
     importer.import_file(Path("/x/a.zip"))
     await settle()
     assert in_view() == ["a.zip"]
+
+
+async def test_ten_thousand_chats_are_shown_and_selected_without_creating_their_texts(
+    atelier: FakeAtelier, parent: QWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window did not answer for seconds when it showed the chats of years, and for a moment after each click."""
+    text = Mock(wraps=chat_rows._text)
+    monkeypatch.setattr(chat_rows, "_text", text)
+    chats = tuple(ChatPreview(f"chatgpt:{n}", "chatgpt", f"Chat {n}", 4, DAY, DAY, new_turns=1) for n in range(10_000))
+    atelier.set("chats", "preview", ChatFilePreview(chats, {}))
+    dialog = await opened(atelier, parent)
+    assert button(dialog, "chats-import").text() == "Import 10,000 chats"
+    dialog.list.setCurrentIndex(dialog.rows.index(1))
+    QTest.keyClick(dialog.list, Qt.Key.Key_Space)
+    assert button(dialog, "chats-import").text() == "Import 9,999 chats"
+    assert "chatgpt:1" not in dialog.rows.chosen()
+    dialog.filter.setText("chat 99")
+    assert dialog.rows.rowCount() == 111
+    button(dialog, "chats-none").click()
+    assert len(dialog.rows.chosen()) == 9_999 - 111
+    assert len({call.args[0].key for call in text.call_args_list}) < 200

@@ -269,7 +269,7 @@ class MessageCommands(QObject):
         ask_export(self._view, self._bridge.jobs, toasts_of(self._view), self._title(entry), text)
 
     def print_(self, entry: Entry) -> None:
-        ask_print(self._view.window(), self._title(entry), entry.content)
+        ask_print(self._view.window(), toasts_of(self._view), self._title(entry), entry.content)
 
     def _title(self, entry: Entry) -> str:
         workflow = self._pages.workflow

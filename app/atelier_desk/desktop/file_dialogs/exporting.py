@@ -92,7 +92,11 @@ def pdf(title: str, text: str) -> bytes:
     writer.setPageMargins(QMarginsF(), QPageLayout.Unit.Millimeter)  # printing a document adds 20 mm
     _laid_out(title, text).print_(writer)
     del writer  # writes the end of the file
-    return _CHARACTERS_OF_GLYPHS.sub(lambda found: found[0].replace(b"<0009>", b"<0020>"), out.data().data())
+    return _with_spaces(bytes(out.data().data()))
+
+
+def _with_spaces(pdf: bytes) -> bytes:
+    return _CHARACTERS_OF_GLYPHS.sub(lambda found: found[0].replace(b"<0009>", b"<0020>"), pdf)
 
 
 def _laid_out(title: str, text: str) -> QTextDocument:
@@ -124,17 +128,25 @@ def show(path: Path) -> bool:
     return QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
 
 
-def ask_print(parent: QWidget, title: str, text: str) -> None:
-    """Show the system's print dialog, then print the text."""
+def ask_print(parent: QWidget, toasts: ToastHost, title: str, text: str) -> None:
+    """Show the system's print dialog, then print the text; offer to open it if it was printed to a file."""
     from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 
     printer = QPrinter(QPrinter.PrinterMode.HighResolution)
-    printer.setDocName(title)
+    printer.setDocName(file_name(title))  # Qt makes a path of it, and cuts it at a dot
+
+    def accepted() -> None:
+        _laid_out(title, text).print_(printer)
+        path = Path(printer.outputFileName())
+        if path.is_file():  # not the empty name of a real printer
+            path.write_bytes(_with_spaces(path.read_bytes()))
+            announce_saved(toasts, path)
+
     dialog = QPrintDialog(printer, parent)
     dialog.setObjectName("print-dialog")
     # qtbase_fr lacks this text, which got a mnemonic later
     if (pages := dialog.findChild(QLabel, "pageSetLabel")) is not None:
         pages.setText(QCoreApplication.translate("QPrintSettingsOutput", "Page Set:"))
-    dialog.accepted.connect(lambda *_: _laid_out(title, text).print_(printer))
+    dialog.accepted.connect(lambda *_: accepted())
     dialog.finished.connect(dialog.deleteLater)
     super(QPrintDialog, dialog).open()  # its own takes a receiver and its slot

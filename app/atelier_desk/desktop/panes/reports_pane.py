@@ -313,7 +313,7 @@ class ReportsPane(Pane):
 
     def print_(self) -> None:
         """Print the open report."""
-        ask_print(self.window(), self._open, self._text)
+        ask_print(self.window(), toasts_of(self), self._open, self._text)
 
     def copy(self) -> None:
         """Copy the open report to the clipboard as rich text."""

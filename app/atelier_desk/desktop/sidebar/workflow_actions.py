@@ -326,7 +326,8 @@ class WorkflowActions(QObject):
     async def _print(self, workflow_id: str) -> None:
         workflows = self._bridge.engine.workflows
         text = await workflows.export(workflow_id, "md", details=False)
-        ask_print(self._widget.window(), (await workflows.get(workflow_id)).name, text)
+        name = (await workflows.get(workflow_id)).name
+        ask_print(self._widget.window(), self._toasts, name, text)
 
     async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
         """Export each to its own file, without overwriting."""

@@ -10,8 +10,6 @@ from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QPushButton,
     QWidget,
 )
@@ -20,16 +18,16 @@ from shiboken6 import isValid
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_text
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
+from atelier_desk.desktop.sidebar.chat_rows import ChatList, ChatRows
 from atelier_desk.desktop.widgets import bind, bind_text, control, fit_window, hbox, label, vbox
-from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
-from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
+from atelier_desk.domain.imported_chat import ChatFilePreview, ImportedChats
+from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import day, number
+from atelier_desk.support.number_format import number
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.domain.imported_chat import ChatPreview
 
 KINDS = N_("Workflows and chats (*.json *.zip)")
 POLL_MS = 200
@@ -115,13 +113,17 @@ class ChatImportDialog(QDialog):
         self.found = control(label("", "muted", self, wrap=True), "chats-found")
         self.filter = control(QLineEdit(self), "chats-filter", hint=N_("Filter by title"), name=N_("Filter by title"))
         self.filter.setClearButtonEnabled(True)
-        self.filter.textChanged.connect(self._filter)
-        self.list = control(QListWidget(self), "chats-list", name=N_("Chats in the file"))
-        self.list.itemChanged.connect(lambda _item: self._enable())
+        self.rows = ChatRows(self)
+        self.rows.changed.connect(self._enable)
+        self.filter.textChanged.connect(self.rows.filter)
+        self.list = control(ChatList(self), "chats-list", name=N_("Chats in the file"))
+        self.list.setModel(self.rows)
         self.list.setUniformItemSizes(True)
-        self.all = control(QPushButton(self), "chats-all", N_("Select all"), look="ghost", on=lambda: self._tick(True))
+        self.all = control(
+            QPushButton(self), "chats-all", N_("Select all"), look="ghost", on=lambda: self.rows.check_all(True)
+        )
         self.none = control(
-            QPushButton(self), "chats-none", N_("Select none"), look="ghost", on=lambda: self._tick(False)
+            QPushButton(self), "chats-none", N_("Select none"), look="ghost", on=lambda: self.rows.check_all(False)
         )
         self.busy = Busy(self)
         self.undo = control(QPushButton(self), "chats-undo", N_("Undo import"), on=self.undo_import)
@@ -177,19 +179,21 @@ class ChatImportDialog(QDialog):
 
     async def _preview_file(self) -> Outcome | None:
         self._preview = await self._bridge.engine.chats.preview(self._path, self._progress)
+        self.rows.show(self._preview.chats)
         self._fill()
         skipped = self._preview.skipped
         return (lambda: "\n".join(skipped_words(skipped)), "warn") if skipped else None
 
     def import_chosen(self) -> None:
         """Import the selected chats."""
-        chosen = tuple(self.chosen())
+        chosen = tuple(self.rows.chosen())
         if chosen and not self.busy.running:
             self._work(lambda: self._import(chosen), N_("Importing…"))
 
     async def _import(self, chosen: tuple[str, ...]) -> Outcome:
         done = self._done = await self._bridge.engine.chats.import_(self._path, chosen, self._progress)
         self._preview = None
+        self.rows.show(())
         if len(done.created) == 1:
             self.opened.emit(done.created[0])
         self._fill()
@@ -214,45 +218,16 @@ class ChatImportDialog(QDialog):
         self.busy.cancel()
         super().reject()
 
-    def chosen(self) -> list[str]:
-        """Keys of the selected chats, including those hidden by the filter."""
-        items = (self.list.item(row) for row in range(self.list.count()))
-        return [item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() is Qt.CheckState.Checked]
-
     def _fill(self) -> None:
-        """Show the chats; those with new content are selected first."""
-        before = set(self.chosen()) if self.list.count() else None
-        chats = self._preview.chats if self._preview is not None else ()
-        self.list.blockSignals(True)
-        self.list.clear()
-        for chat in chats:
-            ticked = bool(chat.new_turns) and not chat.deleted if before is None else chat.key in before
-            self.list.addItem(_item(chat, ticked))
-        self.list.blockSignals(False)
+        """Show the chats, and texts in another language."""
         self.found.setText(
             f"{visible(self._path.name)} · {found_text(self._preview)}" if self._preview else visible(self._path.name)
         )
-        self._filter()
-        self._enable()
-
-    def _filter(self) -> None:
-        needle = self.filter.text().strip().casefold()
-        for row in range(self.list.count()):
-            item = self.list.item(row)
-            item.setHidden(bool(needle) and needle not in item.text().casefold())
-
-    def _tick(self, on: bool) -> None:
-        """Select all visible chats, or none; chats already imported without new content stay unselected."""
-        self.list.blockSignals(True)
-        for row in range(self.list.count()):
-            item = self.list.item(row)
-            if not item.isHidden() and item.flags() & Qt.ItemFlag.ItemIsEnabled:
-                item.setCheckState(Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
-        self.list.blockSignals(False)
+        self.rows.refresh()
         self._enable()
 
     def _import_text(self) -> str:
-        n = len(self.chosen()) if self._preview is not None else 0
+        n = self.rows.count
         return ngettext("Import {number} chat", "Import {number} chats", n, number=number(n)) if n else _("Import")
 
     def _enable(self) -> None:
@@ -261,19 +236,7 @@ class ChatImportDialog(QDialog):
             part.setVisible(self._preview is not None)
             part.setEnabled(not running)
         self.import_button.setVisible(self._done is None)
-        self.import_button.setEnabled(self._preview is not None and bool(self.chosen()) and not running)
+        self.import_button.setEnabled(bool(self.rows.count) and not running)
         bind_text(self.import_button)
         self.undo.setVisible(self._done is not None and bool(self._done.created))
         self.undo.setEnabled(not running)
-
-
-def _item(chat: ChatPreview, ticked: bool) -> QListWidgetItem:
-    messages = ngettext("{number} message", "{number} messages", chat.messages, number=number(chat.messages))
-    facts = [SOURCES[chat.source], messages, day(chat.last) if chat.last else "", state_text(chat)]
-    item = QListWidgetItem("  ·  ".join(filter(None, [visible(chat.title) or _("Imported chat"), *facts])))
-    item.setData(Qt.ItemDataRole.UserRole, chat.key)
-    item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-    item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
-    if not chat.new_turns and not chat.deleted:
-        item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
-    return item

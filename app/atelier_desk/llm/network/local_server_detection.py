@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderKind
+from atelier_desk.llm.model_assumptions import is_embedder_name
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.provider_type_registry import provider_types
 
@@ -22,7 +23,7 @@ class DetectedServer:
     Attributes:
         software: ``Ollama``, ``LM Studio``, ``llama.cpp`` or ``OpenAI-compatible``; a proper name, not translated.
         base_url: for a ``ProviderConfig`` of this kind.
-        models: names of its models.
+        models: names of its models that can chat.
     """
 
     kind: ProviderKind
@@ -58,7 +59,8 @@ async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | 
     for entry in provider_types():
         server = entry.recognise(answers) if entry.recognise is not None else None
         if server is not None:
-            return DetectedServer(entry.kind, server.software, f"{root}{server.path}", server.models, server.version)
+            models = tuple(name for name in server.models if not is_embedder_name(name))
+            return DetectedServer(entry.kind, server.software, f"{root}{server.path}", models, server.version)
     return None
 
 
