@@ -400,8 +400,8 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:
-    """Pause every run that would continue by itself, so that no start of the program lets its agents work: the file is
-    untrusted.
+    """Pause every unfinished run as by hand, also one that waited for a step or at a limit, so that no start of the
+    program lets its agents work, and nothing here waits for what somebody elsewhere began: the file is untrusted.
 
     What a run would do, its status and its usage are derived from its journal; the file's values are not trusted, and
     usage of deleted branches is dropped. The pause is an ordinary journal event with one stream event. A run that waits
@@ -448,7 +448,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         if state is None:
             # Nothing can or may drive it.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
-        elif _resumes_by_itself(state):
+        elif _to_pause(state):
             pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
             stream_seq += 1
             added.append(pause)
@@ -551,8 +551,9 @@ def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
     ]
 
 
-def _resumes_by_itself(state: RunState) -> bool:
-    if state.status.final or state.pause not in (None, PauseReason.INTERRUPTED):
+def _to_pause(state: RunState) -> bool:
+    """Return whether a run is to be paused: one that waits for a person's answer is not."""
+    if state.status.final or state.pause is PauseReason.USER:
         return False
     step = next_step(state)
     return not (isinstance(step, Wait) and step.reason in ("user", "approval"))
