@@ -8,12 +8,12 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted_model import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import calculate, start
 from tests.helpers.run_events import agent
 
-STEPS = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
+STEPS: list[Step] = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
 
 
 async def _paused(atelier: Atelier, reason: PauseReason) -> str:
