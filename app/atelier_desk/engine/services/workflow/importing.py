@@ -48,7 +48,7 @@ from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.costs.usage_totals import usage_not_in
+from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.event_projection import project
@@ -222,7 +222,8 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
     tainted = taint_sources.merged((_("{name} (imported)", name=name),))
     events = tuple(
-        event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events
+        event.model_copy(update={"body": _marked(_body_without_grants(event.body, approvals, tainted))})
+        for event in file.events
     )
     runs = tuple(run.model_copy(update={"tainted": taint_sources.merged(tainted, run.tainted)}) for run in file.runs)
     memories = tuple(
@@ -238,6 +239,12 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     }
     workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
+
+
+def _marked(body: EventBody) -> EventBody:
+    """Return an event that says that what it used was not used here."""
+    usage = getattr(body, "usage", None)
+    return body.model_copy(update={"imported": True}) if isinstance(usage, Usage) and usage.was_used else body
 
 
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
@@ -345,9 +352,11 @@ class WorkflowWriter(Service):
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
         rows = await in_storage_thread(_rows, file)
-        rows = with_fields(
-            rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id, self._context.clock.now())
-        )
+        if replace:
+            # Money that was spent is spent: what the file brings counts no more, also of runs that are here.
+            repos = self._context.repos
+            runs = [run.id for run in await repos.runs.list(file.workflow.id)]
+            rows = with_fields(rows, used=await usage_of(repos, runs, self._context.clock.now()))
         async with self._staged_files(file):
             await workflow_import.write(self._context.repos, rows, replace=replace)
         self._context.month_budget.reread()
