@@ -497,6 +497,17 @@ def test_usage_is_summed_and_exported_for_a_spreadsheet(cli: Cli, tmp_path: Path
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
 
 
+def test_usage_from_before_an_import_is_left_out(cli: Cli, tmp_path: Path) -> None:
+    workflow = talk(cli)
+    words = "What imported workflows used before their import is not included."
+    (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
+    before = cli("usage", "--json").json
+    assert words not in cli("usage").err
+    assert cli("workflows", "import", "w.json", "--on-conflict", "rename").status == 0
+    assert cli("usage", "--json").json == before
+    assert words in cli("usage").err
+
+
 def test_a_data_folder_moved_under_a_command_is_reported_once(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,28 @@ def test_a_search_without_a_known_price_waits_until_it_is_entered(
     assert len(queries) == 1, "the second would be beyond the limit"
 
 
+def test_a_run_stopped_by_an_unknown_price_says_so_when_it_is_entered(open_app: OpenApp, server: ModelServer) -> None:
+    server.script(GOAL, "They hum.")
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada", tools=())))
+    app.engine(lambda a: a.settings.update(monthly_cost_limit=1.0))
+    app.settle()
+    app.send(GOAL)
+    card = app.until_text("notice-card", "The price of the model is unknown")
+    app.engine(lambda a: a.models.update(_free().model_copy(update={"name": "another"})))
+    app.settle()
+    assert "unknown" in rendered(card), "of another model"
+    app.window.rail.show_pane("questions")
+    app.engine(lambda a: a.models.update(_free()))
+    app.until_text("notice-card", "The price of the model is now known")
+    waiting = app.find(f"inbox-stopped-{app.engine(lambda a: a.workflows.active(app.workflow_id))}")
+    app.until(lambda: "The price of the model is now known" in rendered(waiting), "the inbox says so, too")
+    assert not [each for each in app.find_all("notice-enter-price") if each.isVisible()]
+    app.click(app.find("notice-continue-priced", within=app.window.chat))
+    app.until_reply("They hum.")
+    app.wait_done()
+
+
 def _free() -> ModelInfo:
     return ModelInfo(
         provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0

@@ -58,6 +58,28 @@ def test_a_run_that_waits_for_its_next_step_says_so_and_is_stopped(open_app: Ope
     assert not app.window.actions_["stop-run"].isEnabled()
 
 
+def test_a_paused_run_says_so_and_is_stopped_even_after_a_restart(open_app: OpenApp) -> None:
+    gate = asyncio.Event()
+    app = open_app(ScriptedModel([[calculate("c1", "6*7")], "It is 42."], gate=gate))
+    app.send("Multiply")
+    app.until_text("connection-state", "Working")
+    app.engine(lambda a: a.runs.steering.pause(a.runs.live.alive[app.workflow_id]))
+    app.engine(lambda a: gate.set())
+    app.until_text("connection-state", "Paused")
+    app.until(lambda: statuses(app) == [RunStatus.PAUSED], "it is paused")
+    assert app.find("stop-button").isVisible()
+    app.close()
+    app = open_app(["It is 42."])
+    app.until_text("connection-state", "Paused")
+    app.find("stop-button")
+    assert app.window.actions_["stop-run"].isEnabled(), "the palette offers it"
+    app.click("stop-button")
+    app.until_text("connection-state", "Ready")
+    app.until_hidden("stop-button")
+    assert not app.window.actions_["stop-run"].isEnabled()
+    assert statuses(app) == [RunStatus.CANCELLED]
+
+
 def test_a_message_sent_meanwhile_is_queued(open_app: OpenApp) -> None:
     gate = asyncio.Event()
     app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
@@ -112,7 +134,7 @@ def test_a_limit_still_waits_after_a_restart(open_app: OpenApp) -> None:
     app.engine(lambda a: limit_calls(a, 1))
     app.send("Calculate")
     app.until_text("notice-card", "Tool-call limit reached")
-    app.wait_done()
+    app.settle()
     app.close()
     app = open_app(["Both are done."])
     app.until_text("notice-card", "1 of 1")

@@ -54,6 +54,7 @@ _DEFAULTS: dict[str, Any] = {
     "approvals.pending": [],
     "audit.page": AuditPage(),
     "tasks.list": [],
+    "teams.with_price": frozenset(),
     "tools.list": [],
     "reports.list": [],
     "files.list": [],

@@ -157,6 +157,9 @@ class MainWindow(WindowActions):
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.price_requested.connect(self._open_prices)
+        waiting_runs = self.presenter.waiting_runs
+        for shown in (waiting_runs.changed, self.chat.workflow_shown):
+            shown.connect(lambda *_: self.chat.pages.show_stopped(waiting_runs.stopped()))
         self.rail.fill(self.presenter)
         self.conductor = deferred_imports.RunViewController(self)
         self.chat.return_focus(self)

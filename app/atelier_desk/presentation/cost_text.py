@@ -20,6 +20,7 @@ CURRENCY = N_(
     "Costs are in US dollars, as providers list them; the bill may differ because of exchange rates, "
     "taxes and rounding."
 )
+LEFT_OUT = N_("What imported workflows used before their import is not included.")
 
 
 def month_text(month: MonthUsage) -> str:

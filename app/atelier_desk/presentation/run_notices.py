@@ -28,7 +28,7 @@ RETRY_REASONS = {
     "timeout": N_("the server did not answer in time"),
 }
 """By error code; other values are already sentences."""
-MONEY = frozenset({"cost", "month", "unpriced"})
+MONEY = frozenset({"cost", "month", "unpriced", "priced"})
 """Limits in US dollars."""
 LIMITS = {
     "iterations": N_("Step limit reached"),
@@ -38,6 +38,7 @@ LIMITS = {
     "time": N_("Time limit reached"),
     "month": N_("Monthly cost limit reached"),
     "unpriced": N_("The price of the model is unknown"),
+    "priced": N_("The price of the model is now known"),
 }
 COMPACTIONS = {
     "cut_results": N_("old tool results were shortened"),
@@ -257,6 +258,8 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
             "Without a known price, the monthly cost limit cannot be enforced. Enter the price in the provider "
             "settings, or allow such requests this month."
         )
+    if kind == "priced":
+        return _("The run can continue.")
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
         if kind not in MONEY:

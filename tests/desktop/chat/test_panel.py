@@ -367,7 +367,7 @@ async def test_a_paused_run_is_shown_with_its_decision(harness: PanelHarness, st
     )
     await harness.open()
     assert harness.panel.view.entries[-1].actionable
-    assert harness.panel.composer.stop.isHidden()
+    assert harness.panel.composer.stop.isHidden() is (status is RunStatus.INTERRUPTED)
     assert harness.panel.header.state.isHidden() is (status is RunStatus.PAUSED)
     assert harness.panel.header.state.text() == "interrupted"
     harness.event("run_status", run_id="r1", status="processing")

@@ -32,7 +32,7 @@ async def test_a_run_stopped_because_its_price_is_unknown_waits_for_the_user(qtb
     window.sidebar.foot.show_connection("ready")
     state = window.findChild(QLabel, "connection-state")
     assert state is not None
-    assert state.text() == "Ready", "paused by the user"
+    assert state.text() == "Paused", "by the user"
     for kind, data in (
         (ChunkType.LIMIT_REACHED, {"reason": "unpriced", "details": {}}),
         (ChunkType.RUN_STATUS, {"status": "paused"}),

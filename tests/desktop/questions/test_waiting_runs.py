@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
@@ -143,6 +144,21 @@ async def test_a_run_stopped_at_a_limit_waits_until_it_continues_also_after_a_re
     bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
     bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="paused"))
     assert questions.stopped() == [], "a pause by the user is no limit"
+
+
+async def test_a_run_that_stopped_for_an_unknown_price_shows_whether_it_was_entered() -> None:
+    unpriced = dataclasses.replace(STOPPED, limit="unpriced")
+    priced = frozenset[str]()
+    bridge = FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "with_price": lambda _runs: priced}))
+    questions = WaitingRuns(bridge)
+    questions.start()
+    await settle()
+    assert [each.kind for each in questions.stopped()] == ["unpriced"]
+    for found, kind in (({"r5"}, "priced"), (set[str](), "unpriced")):
+        priced = frozenset(found)
+        questions.start()
+        await settle()
+        assert [each.kind for each in questions.stopped()] == [kind]
 
 
 async def test_what_happens_at_a_limit_while_the_list_loads_is_respected() -> None:

@@ -134,6 +134,20 @@ async def test_sums_by_model_agent_and_workflow_are_in_descending_order(page: An
     assert find("usage-chart").accessibleName() == "Bar chart: cost, by workflow"
 
 
+async def test_what_imported_workflows_used_before_is_mentioned_where_it_is_left_out(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    words = "What imported workflows used before their import is not included."
+    assert words not in page.note.text()
+    atelier.set("usage", "leaves_out", True)
+    for rows in (ROWS, []):
+        atelier.set("usage", "rows", rows)
+        page.reload()
+        await settle()
+        assert words in page.note.text()
+        assert page.note.isVisible()
+
+
 async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, find: Find, atelier: Engine) -> None:
     choose(find("usage-period"), 1)
     await settle()

@@ -354,10 +354,10 @@ async def test_the_footer_shows_whether_agents_work_or_wait_for_a_person(column:
     foot.show_connection("ready")
     foot.show_key_missing(True)
     shown = []
-    for work in ("waiting", "working", "ready"):
+    for work in ("waiting", "working", "paused", "ready"):
         foot.show_work(work)
         shown.append(foot._words.text())
-    assert shown == ["Waiting for you", "Working", "No valid key"]
+    assert shown == ["Waiting for you", "Working", "Paused", "No valid key"]
 
 
 async def test_a_workflow_under_the_pointer_does_not_move(column: Column) -> None:

@@ -1,14 +1,20 @@
-"""Messages to a run in step mode: they do not take the step that it waits for."""
+"""Runs in step mode: neither a message nor the end of another pause takes the step that they wait for."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import calculate, start
+from tests.helpers.runs_without_driver import agent
 
 
 async def _waits(atelier: Atelier, workflow_id: str, run_id: str) -> tuple[str, ...]:
@@ -62,3 +68,44 @@ async def test_a_message_after_another_pause_leaves_the_run_in_step_mode(open_at
         await atelier.runs.send(workflow_id, "Try something else.")
         assert await _waits(atelier, workflow_id, run_id) == ()
         assert len(model.requests) == asked
+
+
+async def test_raising_a_limit_leaves_the_run_in_step_mode(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c1", "1+1")], [calculate("c2", "2+2")], "done"])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING, agent=agent(budget=Budget(max_tool_calls=1)))
+        await atelier.runs.wait(run_id)
+        while await atelier.stepping.waiting(workflow_id):
+            await atelier.runs.steering.step(run_id)
+            await atelier.runs.wait(run_id)
+        assert len(model.requests) == 2
+        await atelier.runs.steering.resume(run_id, raise_limits={LimitKind.TOOL_CALLS: 5})
+        assert await _waits(atelier, workflow_id, run_id) == ()
+        assert len(model.requests) == 2, "the call that was allowed ran, and nothing after it"
+        await atelier.runs.steering.resume(run_id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_retry_after_an_error_leaves_the_run_in_step_mode(open_atelier: Opener) -> None:
+    model = ScriptedModel([ProviderError("Refused.", code="auth"), [calculate("c1", "1+1")]])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
+        await atelier.runs.wait(run_id)
+        await atelier.runs.steering.step(run_id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+        await atelier.runs.steering.resume(run_id)
+        assert await _waits(atelier, workflow_id, run_id) == ("CalculatorTool",)
+
+
+async def test_a_pause_by_hand_leaves_the_run_in_step_mode(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel([[calculate("c1", "1+1")]], gate=gate)) as atelier:
+        workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
+        await atelier.runs.wait(run_id)
+        await atelier.runs.steering.step(run_id)
+        await atelier.runs.steering.pause(run_id)
+        gate.set()
+        await atelier.runs.wait(run_id)
+        assert await atelier.stepping.waiting(workflow_id) == ()
+        await atelier.runs.steering.resume(run_id)
+        assert await _waits(atelier, workflow_id, run_id) == ("CalculatorTool",)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, date, datetime, timedelta
-from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -67,13 +67,10 @@ runs = st.tuples(st.sampled_from(["Ada", "Bob"]), st.lists(st.tuples(st.integers
 
 
 async def begin(atelier: Atelier, workflow_id: str, name: str, *bodies: EventBody) -> RunHandle:
-    handle = RunHandle(run_id=f"r{next(_numbers)}", workflow_id=workflow_id)
+    handle = RunHandle(run_id=new_id(), workflow_id=workflow_id)
     agent = AgentConfig(name=name, provider="p", model="chosen")
     await atelier.journal.append(handle, RunStarted(agent=agent, correlation_id=handle.run_id), *bodies)
     return handle
-
-
-_numbers = count()
 
 
 def plain(sums: dict[tuple[Any, ...], UsageSum]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
@@ -189,6 +186,75 @@ async def test_rows_are_grouped_by_day_model_agent_and_workflow(open_atelier: Op
         assert await atelier.usage.rows(30, UTC) == []
         assert len(await atelier.usage.rows(10**30, UTC)) == 3, "more days than the calendar has"
         assert len(await atelier.usage.rows(0, UTC)) == 3
+
+
+PAID = Usage(tokens_input=100, cost=0.5)
+
+
+def _reply() -> ModelReplied:
+    return ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=PAID, duration_ms=700)
+
+
+async def _figures(atelier: Atelier) -> tuple[int, int, float | None, float, bool]:
+    """Return tokens, requests and cost on the usage page, this month's cost, and whether the page leaves out some."""
+    total = summed(await atelier.usage.rows())
+    month = (await atelier.usage.month()).spent
+    return total.usage.tokens_input, total.requests, total.cost, month, await atelier.usage.leaves_out()
+
+
+async def test_what_was_spent_before_a_workflow_was_imported_was_not_spent_here(open_atelier: Opener) -> None:
+    """Also when it is a copy of one that is here, replaces it, or comes back after it was deleted for good."""
+    clock = ManualClock(DAY_ONE)
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("First")
+        handle = await begin(atelier, workflow.id, "Ada", _reply())
+        await clock.advance(1)
+        await atelier.journal.append(handle, ReplyCutOff(content="half", usage=PAID))
+        exported = await atelier.workflows.export(workflow.id)
+        assert await _figures(atelier) == (200, 2, 1.0, 1.0, False)
+        copy = (await atelier.workflows.import_(exported, "rename")).workflow
+        assert await _figures(atelier) == (200, 2, 1.0, 1.0, True)
+        assert {row.workflow for row in await atelier.usage.rows()} == {"First"}
+        assert copy.usage.tokens_input == 200, "its header has all"
+        await clock.advance(1)
+        await begin(atelier, copy.id, "Ada", _reply())
+        assert await _figures(atelier) == (300, 3, 1.5, 1.5, True), "later requests count"
+        again = await atelier.workflows.export(copy.id)
+        for each in (exported, again, exported):
+            await atelier.workflows.import_(each, "overwrite")
+            assert await _figures(atelier) == (300, 3, 1.5, 1.5, True)
+        for each in (workflow.id, copy.id):
+            await atelier.workflows.purge(each)
+            assert (await _figures(atelier))[:4] == (300, 3, 1.5, 1.5)
+        assert not await atelier.usage.leaves_out()
+        await atelier.workflows.import_(exported)
+        assert await _figures(atelier) == (300, 3, 1.5, 1.5, True)
+        await clock.advance(3 * 86400)
+        assert not await atelier.usage.leaves_out(1), "nothing of today"
+
+
+async def test_a_file_cannot_claim_that_its_requests_were_made_here(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("First")
+        await begin(atelier, workflow.id, "Ada", _reply())
+        file = json.loads(await atelier.workflows.export(workflow.id))
+        for event in file["events"]:
+            event["body"]["imported"] = False
+            event["time"] = "2999-01-01T00:00:00Z"
+        await atelier.workflows.import_(json.dumps(file), "rename")
+        assert await _figures(atelier) == (100, 1, 0.5, 0.5, True)
+
+
+async def test_the_index_made_anew_leaves_out_the_same(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("First")
+        await begin(atelier, workflow.id, "Ada", _reply())
+        copy = await atelier.workflows.import_(await atelier.workflows.export(workflow.id), "rename")
+        await begin(atelier, copy.workflow.id, "Ada", _reply())
+        before = await _figures(atelier)
+    monkeypatch.setattr(index_file, "FORM", index_file.FORM + 1)
+    async with open_atelier() as atelier:
+        assert await _figures(atelier) == before
 
 
 def row(total: UsageSum, name: str = "w") -> UsageRow:

@@ -28,7 +28,7 @@ from tests.engine.services.sample_workflow import AGENT, STEPS, full_workflow, t
 
 
 def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
-    """An exported file without the changes of the import, which marks all of it as outside content."""
+    """An exported file without what the import marks: all of it as outside content, and its requests."""
     for each in (
         file["workflow"],
         *file["runs"],
@@ -36,6 +36,8 @@ def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
     ):
         assert [name.endswith(" (imported)") for name in each["tainted"]] == [True]
         each["tainted"] = []
+    marks = [event["body"].pop("imported", False) for event in file["events"]]
+    assert marks == [bool(event["body"].get("usage", {}).get("tokens_input")) for event in file["events"]]
     return file
 
 
@@ -48,8 +50,8 @@ async def test_an_exported_workflow_is_imported_unchanged(open_atelier: Opener, 
         await atelier.workflows.purge(workflow_id)
         imported = await atelier.workflows.import_(text)
         assert (imported.action, imported.workflow.id) == ("created", workflow_id)
-        assert await atelier.store.counts() == rows | {"audit": 0}, (
-            "what was decided elsewhere is not told of as decided here"
+        assert await atelier.store.counts() == rows | {"audit": 0, "spent": 2}, (
+            "what was decided elsewhere is not told of as decided here; what was spent here stays"
         )
         assert [event.wire() async for event in atelier.runs.replay(workflow_id)] == replayed
         assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"

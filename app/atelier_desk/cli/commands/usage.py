@@ -16,7 +16,7 @@ from atelier_desk.cli.terminal_io import Output, in_thread
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation.cost_text import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.number_format import number as figure
@@ -29,6 +29,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
         await atelier.usage.allow_unpriced(arguments.allow_unpriced)
     async with history_noted(atelier, out, _("Reading the history…")):
         rows = await atelier.usage.rows(arguments.days)
+        leaves_out = await atelier.usage.leaves_out(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)
     month = await atelier.usage.month()
@@ -48,6 +49,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
         ),
         saved_text(total) or (),
         month_text(month),
+        Note(_(LEFT_OUT)) if leaves_out else (),
         Note(_(CURRENCY)),
     )
 

@@ -71,7 +71,7 @@ class ChatPanel(QWidget):
         workflow_shown: the id of the workflow in view, after loading.
         workflow_chosen_again: the workflow already in view was chosen.
         question_requested: open the dialog of this question.
-        run_changed: the workflow in view started or stopped running.
+        run_changed: the run in view has another state; whether it works.
         better_models_requested: the user wants more than the starter model.
     """
 
@@ -405,6 +405,7 @@ class ChatPanel(QWidget):
         transcript = self.pages.current
         status = transcript.status if transcript is not None else ""
         at_work = transcript is not None and bool(transcript.live_run)
+        self.composer.set_paused(status == "paused")
         self._set_running(at_work and status not in {"paused", "interrupted"})
         self.header.set_interrupted(status == "interrupted")
         self._show_thinking()
@@ -419,17 +420,11 @@ class ChatPanel(QWidget):
                 transcript.remove(entry)
                 self._on_changes([("remove", entry)])
 
-    def set_stepping(self, stepping: bool) -> None:
-        """Set whether a run in view waits for its next step: it can be stopped like one at work."""
-        self.composer.set_stepping(stepping)
-        self.run_changed.emit(self.sending.running)
-
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)
         self.queue.strip.set_running(running)
-        if running != self.sending.running:
-            self.sending.running = running
-            self.run_changed.emit(running)
+        self.sending.running = running
+        self.run_changed.emit(running)
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic in {"agent", "model", "provider"} or (topic == "settings" and key in _PICKED):

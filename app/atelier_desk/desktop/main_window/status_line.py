@@ -1,6 +1,6 @@
 """The status line below the list while the engine is open.
 
-Agents at work or waiting for the user, or a rejected API key.
+Agents at work, waiting for the user or paused, or a rejected API key.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from atelier_desk.presentation.run_notices import LIMITS
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_interface import WindowParts
+    from atelier_desk.desktop.sidebar.footer import Work
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.presentation.rows.transcript_entries import Change
 
@@ -37,10 +38,14 @@ class StatusWatch(QObject):
     def _show_work(self) -> None:
         states = {each.status for each in self._window.sidebar.model.workflows}
         stopped = self._window.presenter.waiting_runs.stopped()
-        self._window.sidebar.foot.show_work(
-            "working" if "running" in states else "waiting" if "waiting" in states or stopped else "ready",
-            LIMITS.get(stopped[0].kind, "") if stopped else "",
-        )
+        work: Work = "ready"
+        if "running" in states:
+            work = "working"
+        elif "waiting" in states or stopped:
+            work = "waiting"
+        elif "paused" in states:
+            work = "paused"
+        self._window.sidebar.foot.show_work(work, LIMITS.get(stopped[0].kind, "") if stopped else "")
 
     def _on_refused(self, provider: str) -> None:
         self._refused.add(provider)

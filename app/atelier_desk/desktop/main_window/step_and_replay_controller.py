@@ -31,7 +31,6 @@ class RunViewController(QObject):
         window.chat.above_composer.addWidget(self.step_toggle)
         self.step_toggle.off_requested.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
-        self.step_bar.waiting_changed.connect(window.chat.set_stepping)
         window.chat.workflow_shown.connect(self._on_shown)
         for name in window.rail.panes:
             self._connect_pane(name)

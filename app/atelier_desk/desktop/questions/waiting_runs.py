@@ -97,9 +97,14 @@ class WaitingRuns(QObject):
             self._show_stopped({**self._stopped, run_id: stopped})
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
-        """Drop what belongs to deleted workflows."""
-        if topic == "workflow" and len(self):
+        """Drop what belongs to deleted workflows; a price may have been entered."""
+        if (topic == "workflow" and len(self)) or (topic in ("model", "provider") and self._for_a_price(self._stopped)):
             self._reload_timer.ask()
+
+    @staticmethod
+    def _for_a_price(stopped: Mapping[str, StoppedRun]) -> list[str]:
+        """Runs that stopped because the price of their model was not known."""
+        return [run_id for run_id, each in stopped.items() if each.kind in ("unpriced", "priced")]
 
     def _show_stopped(self, stopped: Mapping[str, StoppedRun | None]) -> None:
         before, self._stopped = self._stopped, {key: each for key, each in stopped.items() if each is not None}
@@ -133,6 +138,10 @@ class WaitingRuns(QObject):
             stopped = {
                 each.run_id: self._stopped.get(each.run_id, each) for key, tree in trees for each in at_limit(tree, key)
             }
+            if unpriced := self._for_a_price(stopped):
+                priced = await self._bridge.engine.teams.with_price(unpriced)
+                kinds = {run_id: "priced" if run_id in priced else "unpriced" for run_id in unpriced}
+                stopped |= {run_id: replace(stopped[run_id], kind=kind) for run_id, kind in kinds.items()}
             known = self._open
             self._open = {
                 each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered

@@ -13,13 +13,14 @@ from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, h
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
-Work = Literal["ready", "waiting", "working"]
-Connection = Literal["opening", "ready", "waiting", "working", "no-key", "failed", "moved", "closing"]
+Work = Literal["ready", "waiting", "working", "paused"]
+Connection = Literal["opening", "ready", "waiting", "working", "paused", "no-key", "failed", "moved", "closing"]
 STATES: dict[Connection, str] = {
     "opening": N_("Opening…"),
     "ready": N_("Ready"),
     "waiting": N_("Waiting for you"),
     "working": N_("Working"),
+    "paused": N_("Paused"),
     "no-key": N_("No valid key"),
     "failed": N_("Opening failed"),
     "moved": N_("Data folder moved"),
@@ -84,7 +85,7 @@ class SidebarFoot(QWidget):
         self._show_state()
 
     def show_work(self, work: Work, reason: str = "") -> None:
-        """Show whether agents are running, wait for the user, or neither; ``reason``: an ``N_`` text, why they wait."""
+        """Show whether agents run, wait for the user or are paused; ``reason``: an ``N_`` text, why they wait."""
         self._work, self._reason = work, reason
         self._show_state()
 
@@ -120,7 +121,14 @@ class SidebarFoot(QWidget):
 
     def _apply_style(self) -> None:
         style = theme()
-        roles = {"opening": "warn", "waiting": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
+        roles = {
+            "opening": "warn",
+            "waiting": "warn",
+            "ready": "ok",
+            "working": "accent",
+            "paused": "muted",
+            "closing": "muted",
+        }
         side = style.px(8)
         colour = getattr(style.tokens, roles.get(self._state, "err"))
         self._dot.setFixedSize(side, side)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Literal, NamedTuple
 
+from pydantic import Field
+
 from atelier_desk.domain.base_model import Model
 
 
@@ -63,9 +65,11 @@ class Event(Model):
     """What happened in a run; each subclass is one kind of event, stored under its ``type``.
 
     ``label``: an English ``N_`` text for timeline and replay; its ``{name}`` is the agent or tool. ``notice``: shown as
-    one; None: only as its projection says.
+    one; None: only as its projection says. ``imported``: it came with the file of a workflow, so that what it used was
+    not used here.
     """
 
     type: str
     label: ClassVar[str]
     notice: ClassVar[EventNotice | None] = None
+    imported: bool = Field(default=False, exclude_if=lambda value: not value)

@@ -8,14 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord, request_of
-from atelier_desk.storage.search.index_changes import micros
-from atelier_desk.storage.search.request_usage import Request, RunAgent, RunModel, most_in_a_run, of_commit
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.storage.writing.journal_commit import Commit
 
     _Key = tuple[str, str, str, str, datetime]
 
@@ -70,59 +66,6 @@ async def usage_of(repos: Repositories, run_ids: Sequence[str], now: datetime) -
         single.append(replace(record, number=numbers[key]))
         numbers[key] += 1
     return [*single, *_sums(older).values()]
-
-
-async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str, now: datetime) -> list[UsageRecord]:
-    """What a workflow, deleted or not, used here beyond what the journals of a file that replaces it have: money that
-    was spent is spent.
-    """
-    runs = [run.id for run in await repos.runs.list(workflow_id)]
-    here = [*await repos.used.of_deleted_runs(workflow_id), *await usage_of(repos, runs, now)]
-    kept = _sums(each for each in here if each.number is None)
-    agents: dict[str, str] = {}
-    models: dict[str, tuple[str, str]] = {}
-    requests: list[Request] = []
-    for change in of_commit(file.events, file.runs, micros):
-        match change:
-            case RunAgent():
-                agents[change.run_id] = change.agent_name
-            case RunModel():
-                models[change.run_id] = change.provider, change.model
-            case Request():
-                requests.append(change)
-    times = {(event.run_id, event.seq): event.time for event in file.events}
-    brought = _sums(
-        UsageRecord(
-            workflow_id,
-            agents.get(each.run_id, ""),
-            *((each.provider, each.model) if each.model else models.get(each.run_id, ("", ""))),
-            times[each.run_id, each.seq],
-            each.usage,
-            1,
-            each.duration_ms,
-        )
-        for each in requests
-    )
-    in_file = most_in_a_run(requests)
-    single = [
-        each for each in here if each.number is not None and each.number >= in_file.get(request_of(each).identity, 0)
-    ]
-    left = [_less(each, brought.get(key)) for key, each in kept.items()]
-    return [*single, *(each for each in left if each.usage.was_used)]
-
-
-def _less(record: UsageRecord, part: UsageRecord | None) -> UsageRecord:
-    """Return a total without a part of it; no figure is below 0."""
-    if part is None:
-        return record
-    before, after = record.usage.model_dump(), part.usage.model_dump()
-    usage = Usage(**{name: max(0, round(before[name] - max(0, after[name]), 12)) for name in before})
-    return replace(
-        record,
-        usage=usage.model_copy(update={"estimated": record.usage.estimated}),
-        requests=max(1, record.requests - part.requests),
-        duration_ms=max(0, record.duration_ms - part.duration_ms),
-    )
 
 
 def _sums(records: Iterable[UsageRecord]) -> dict[_Key, UsageRecord]:

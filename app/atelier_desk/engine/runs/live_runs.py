@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.sub_agent import ChildStatus
+from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.journal import conversation_before_run
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
@@ -116,6 +118,16 @@ class LiveRuns:
         self._finished.pop(state.run_id, None)
         if state.parent_run_id is None:
             self.alive[state.workflow_id] = state.run_id
+
+    def add_unfinished(self, rows: Iterable[Run]) -> None:
+        """Register stored runs that were not begun by this process, so that they can be continued and stopped."""
+        for row in rows:
+            if row.status.final:
+                continue
+            if row.parent_run_id is None:
+                self.alive[row.workflow_id] = row.id
+            else:
+                self.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
 
     async def load(self, run_id: str) -> LiveRun:
         """Return the run, loaded from its journal if not in memory or after a failed commit. Waits for one that is

@@ -422,8 +422,6 @@ class RunManager:
     async def fork(self, workflow_id: str, at: int) -> Workflow:
         """See ``replay_and_fork.fork``."""
         forked = await replay_and_fork.fork(self.env.repos, self.env.journal, workflow_id, at)
-        for row in await self.env.repos.runs.list(forked.id):
-            if row.parent_run_id is None and not row.status.final:
-                self.live.alive[forked.id] = row.id
+        self.live.add_unfinished(await self.env.repos.runs.list(forked.id))
         self.env.bus.changed("workflow", forked.id)
         return forked

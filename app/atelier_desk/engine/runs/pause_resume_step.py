@@ -86,7 +86,8 @@ class Steering:
         Args:
             raise_limits: amounts to add to the limits that stopped it; a sub-agent's are added to the limits above it
                 too. An unchanged limit stops it again.
-            steps: in stepping mode, number of steps; None for all.
+            steps: in stepping mode, number of steps. Without it and ``mode``, a run that waits for a step takes all,
+                and one that was paused for another reason those it had left.
             finish: give a final answer without tools, regardless of limits.
             below: False leaves runs below it unchanged.
 
@@ -144,9 +145,9 @@ class Steering:
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # Only the person or run it waits for can make it continue.
                 return None
-            # An interrupted stepping run still waits for its person at each step.
-            same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
-            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
+            same = mode is None and steps is None and not finish
+            left = _steps_left(now) if same else steps
+            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=left)
             closing = (
                 closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
             )
@@ -196,7 +197,7 @@ class Steering:
                 unheld = now.pause is None and not isinstance(next_step(now), Wait | Done)
                 cut_off = unheld or now.pause is PauseReason.INTERRUPTED
                 return (
-                    [RunResumed(mode=mode, steps=now.steps if cut_off else None), *lost]
+                    [RunResumed(mode=mode, steps=_steps_left(now)), *lost]
                     if cut_off or now.pause is PauseReason.USER
                     else None
                 )
@@ -260,3 +261,8 @@ class Steering:
             return [resumed] if now.pause is pause else None
 
         return await self._env.journal.append_if(live.handle, decide)
+
+
+def _steps_left(state: RunState) -> int | None:
+    """Return the steps a resumed run may take: after another pause than that of step mode it stays in that mode."""
+    return None if state.pause is PauseReason.STEP else state.steps

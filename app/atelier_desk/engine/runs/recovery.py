@@ -55,11 +55,7 @@ class Recovery:
         """
         await self.settle_sent()
         rows = await self._env.repos.runs.alive()
-        for row in rows:
-            if row.parent_run_id is None:
-                self._runs.alive[row.workflow_id] = row.id
-            else:
-                self._runs.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
+        self._runs.add_unfinished(rows)
         # Requests in a session are lost: it ended with the program.
         gone = {
             each.run_id

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.domain.events.run import RunEvent, RunStarted
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
@@ -92,6 +94,16 @@ class TeamService:
             if isinstance(event.body, RunStarted):
                 return event.body.agent.provider, event.body.agent.model
         raise NotFoundError(N_("There is no run {id}."), id=run_id)
+
+    async def with_price(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Return those of the runs whose model has a known price now."""
+        found = set()
+        for run_id in run_ids:
+            with contextlib.suppress(AtelierError):
+                info = await self._context.models.info(*await self.model_of(run_id))
+                if self._context.month_budget.priced(info):
+                    found.add(run_id)
+        return frozenset(found)
 
     async def run_of(self, message_id: str) -> Run | None:
         """Return the run of a message; None if either is gone."""

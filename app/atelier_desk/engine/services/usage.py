@@ -15,7 +15,8 @@ from atelier_desk.support.i18n import _
 class UsageService(Service):
     """Usage over time.
 
-    Totals equal those in the workflows' headers: both count the same events, including deleted ones.
+    Totals equal those in the workflows' headers: both count the same events, including deleted ones. What came with an
+    imported workflow was not used here: it is in its header alone.
     """
 
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
@@ -24,12 +25,7 @@ class UsageService(Service):
 
         A copy of a workflow includes the original's usage, like its header, on the original's days.
         """
-        now = self._context.clock.now().astimezone(zone)
-        since = None
-        if 0 < days < now.toordinal():
-            since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
-            # midnight may have another UTC offset than now
-            since = since if zone is not None else since.replace(tzinfo=None).astimezone()
+        since = self._since(days, zone)
         used = self._context.repos.used
         sums = {
             (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(
@@ -54,6 +50,19 @@ class UsageService(Service):
             )
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
+
+    async def leaves_out(self, days: int = 0) -> bool:
+        """Return whether ``rows`` of these days leave out requests that came with imported workflows."""
+        return await self._context.repos.history.leaves_out(self._since(days, None))
+
+    def _since(self, days: int, zone: tzinfo | None) -> datetime | None:
+        """Return when the first of the last ``days`` days began; None for all."""
+        now = self._context.clock.now().astimezone(zone)
+        if not 0 < days < now.toordinal():
+            return None
+        since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
+        # midnight may have another UTC offset than now
+        return since if zone is not None else since.replace(tzinfo=None).astimezone()
 
     async def reading(self) -> tuple[int, int] | None:
         """How many of how many workflows were read, while ``rows`` or a search in history first reads those that are

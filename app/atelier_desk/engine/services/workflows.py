@@ -526,6 +526,7 @@ class WorkflowService(Service):
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
         await WorkflowWriter(self._context).write(file, replace=replace)
         self._drop_caches(file.workflow.id)
+        self._context.runs.live.add_unfinished(await self._context.repos.runs.list(file.workflow.id))
         self._changed(file.workflow.id)
         return await self.get(file.workflow.id)
 

@@ -6,7 +6,7 @@ The classes of stream events are imported on first use: the window is painted be
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.stream import payloads
@@ -526,6 +526,16 @@ class Transcript:
         for entry in self.entries[-20:]:
             if entry.actionable:
                 entry.actionable = False
+                changes.append(("update", entry))
+        return changes
+
+    def show_limits(self, kinds: Mapping[str, str]) -> list[Change]:
+        """Set, by run, which limit the notices of stopped runs show."""
+        changes: list[Change] = []
+        for entry in self.entries[-20:]:
+            kind = kinds.get(entry.run_id, "") if entry.actionable and entry.topic == "limit_reached" else ""
+            if kind and entry.details.get("limit") != kind:
+                entry.details = {**entry.details, "limit": kind}
                 changes.append(("update", entry))
         return changes
 

@@ -53,8 +53,8 @@ class ParentQuestion:
 class StoppedRun:
     """A run that waits for a decision at a limit.
 
-    ``kind`` is a ``LimitKind`` value; ``value`` and ``cap`` are in its unit, 0 if unknown; ``details`` as of
-    ``presentation.run_notices.too_little``.
+    ``kind`` is a ``LimitKind`` value, or ``priced`` once the price is known that was missing; ``value`` and ``cap`` are
+    in its unit, 0 if unknown; ``details`` as of ``presentation.run_notices.too_little``.
     """
 
     run_id: str

@@ -243,6 +243,15 @@ class HistoryRepository:
             partial(self._sum, lambda db: request_usage.totals(db, micros(since) if since is not None else 0, day_of))
         )
 
+    async def leaves_out(self, since: datetime | None = None) -> bool:
+        """Whether requests since then are in no sum of ``usage``, because they came with imported workflows.
+
+        Raises:
+            StorageError: as ``search``.
+        """
+        time = micros(since) if since is not None else 0
+        return await self._repaired(partial(self._sum, lambda db: request_usage.leaves_out(db, time)))
+
     async def cost(self, since: datetime, gone: Sequence[request_usage.Request] = ()) -> tuple[float, float]:
         """US dollars that requests of runs that are there, and those of ``gone``, cost since then, and how much of it
         is estimated; those of a copy of a workflow count once.
@@ -521,9 +530,7 @@ def _key(change: Change) -> tuple[str, str]:
         case request_usage.RequestsRemoved():
             return "requests removed", change.workflow_id
         case _:
-            return type(
-                change
-            ).__name__, f"{change.run_id} {change.seq if isinstance(change, request_usage.Request) else ''}"
+            return type(change).__name__, f"{change.run_id} {getattr(change, 'seq', '')}"
 
 
 def _hit(

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.search.index_changes import micros
-from atelier_desk.storage.search.request_usage import Request, RequestChange, RunAgent, RunModel
+from atelier_desk.storage.search.request_usage import ImportedRequest, Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX, SentKey, sent_row
 
@@ -143,13 +143,14 @@ class UsedRepository:
         return [UsingRun(*row) for row in rows]
 
     async def events(self, run_ids: Sequence[str]) -> list[UsageFigures]:
-        """What the requests of these runs used."""
+        """What the requests of these runs used here."""
         rows = await self._store.query(
             "SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types",
             runs=[record("run", each) for each in run_ids],
             types=_using(),
         )
-        return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
+        found = [(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
+        return [_used(*each) for each in found if not each[2].get("imported")]
 
     async def count(self, record: UsageRecord, settles: SentKey | None = None) -> None:
         """Add to what was used outside runs: one row for a time, provider and model. One at a time.
@@ -190,11 +191,6 @@ class UsedRepository:
         """
         rows = await self._rows("spent WHERE time >= $since" if since is not None else "spent", since=since)
         return [each for key, each in rows if key is None or key not in without]
-
-    async def of_deleted_runs(self, workflow_id: str) -> list[UsageRecord]:
-        """Return what runs of a workflow used that are deleted for good."""
-        rows = await self._rows("spent WHERE workflow_id = $workflow", workflow=workflow_id)
-        return [each for key, each in rows if key is None]
 
     async def _rows(self, source: str, **names: Any) -> list[tuple[SentKey | None, UsageRecord]]:
         rows = await self._store.query(
@@ -250,7 +246,11 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
                 body = json.loads(unpack(text))
                 if kind == "run_started":
                     found.append(RunModel(run_id, workflow_id, body["agent"]["provider"], body["agent"]["model"]))
-                elif (used := _used(run_id, time, body)).usage.was_used:
+                elif not (used := _used(run_id, time, body)).usage.was_used:
+                    continue
+                elif body.get("imported"):
+                    found.append(ImportedRequest(run_id, seq, micros(used.time)))
+                else:
                     found.append(
                         Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms)
                     )

@@ -17,7 +17,6 @@ from atelier_desk.storage.search.request_usage import RequestsRemoved
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit_statements import statements
 from atelier_desk.storage.writing.journal_commit import Commit
-from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
@@ -31,7 +30,7 @@ class WorkflowRows:
         commit: its events and the rows that follow from them.
         reports: with their texts.
         ids: by table, the ids that now belong to this workflow only, including those of all rows.
-        used: what the workflow used here and its journals do not have.
+        used: what the workflow that it replaces used here.
     """
 
     workflow: Workflow
@@ -58,11 +57,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
     before.append(Statement(database_errors.throw_exists(), {"claimed": claimed, **home}))
-    # What the runs it brings had cost before they were deleted here is not counted beside them.
-    requests = (RequestsRemoved(workflow_id=workflow.id),)
-    totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != $sent RETURN NONE"
-    before += [Statement(totals, {"id": workflow.id, "sent": ID_PREFIX}, requests), *save_usage(rows.used)]
-    seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
+    before += save_usage(rows.used)
+    seen = (RequestsRemoved(workflow_id=workflow.id), WorkflowAt(workflow.id, workflow.stream_seq))
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []
     if replace:

@@ -47,6 +47,10 @@ CREATE TABLE IF NOT EXISTS request (
     {", ".join(f"{name} NUMERIC NOT NULL" for name in FIGURES)}, duration_ms INTEGER NOT NULL, PRIMARY KEY (run, seq)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS request_time ON request (time);
+CREATE TABLE IF NOT EXISTS imported_request (
+    run TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (run, seq)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS imported_request_time ON imported_request (time);
 """
 
 
@@ -88,6 +92,14 @@ class Request(NamedTuple):
         return (self.time, *map(_storable, figures))
 
 
+class ImportedRequest(NamedTuple):
+    """One request that was made before its workflow was imported: it is in no sum, because nothing was used here."""
+
+    run_id: str
+    seq: int
+    time: int
+
+
 class RequestsRemoved(NamedTuple):
     """Runs are gone, or all of a workflow."""
 
@@ -108,7 +120,7 @@ class UsageTotal(NamedTuple):
     usage: Usage
 
 
-RequestChange = RunAgent | RunModel | Request | RequestsRemoved
+RequestChange = RunAgent | RunModel | Request | ImportedRequest | RequestsRemoved
 
 
 def of_commit(
@@ -124,6 +136,9 @@ def of_commit(
             found.append(RunModel(event.run_id, event.workflow_id, body.agent.provider, body.agent.model))
         usage = getattr(body, "usage", None)
         if event.run_id and isinstance(usage, Usage) and usage.was_used:
+            if body.imported:
+                found.append(ImportedRequest(event.run_id, event.seq, micros(event.time)))
+                continue
             model = getattr(body, "model", "") or getattr(getattr(body, "reply", None), "model", "") or ""
             provider = getattr(body, "provider", "") if model else ""
             found.append(
@@ -155,11 +170,14 @@ def apply(db: sqlite3.Connection, change: RequestChange) -> None:
             figures = [getattr(change.usage, name) for name in FIGURES]
             row = (*change[:5], *map(_storable, (*figures, change.duration_ms)))
             db.execute(f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+        case ImportedRequest():
+            db.execute("INSERT OR REPLACE INTO imported_request VALUES (?, ?, ?)", tuple(change))
         case RequestsRemoved():
             ids = [(each,) for each in change.run_ids]
             if change.workflow_id:
                 ids += db.execute("SELECT id FROM run WHERE workflow = ?", (change.workflow_id,)).fetchall()
             db.executemany("DELETE FROM request WHERE run = ?", ids)
+            db.executemany("DELETE FROM imported_request WHERE run = ?", ids)
             db.executemany("DELETE FROM run WHERE id = ?", ids)
 
 
@@ -185,6 +203,11 @@ def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) ->
         UsageTotal._make((date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True)))))
         for row in rows
     ]
+
+
+def leaves_out(db: sqlite3.Connection, since: int) -> bool:
+    """Whether a request since then is in no sum."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM imported_request WHERE time >= ?)", (since,)).fetchone()[0])
 
 
 def runs(db: sqlite3.Connection) -> set[str]:

@@ -54,6 +54,7 @@ def buttons(card: LimitCard) -> dict[str, QPushButton]:
         ("iterations", {RAISE, FINISH, STOP}, True),
         ("month", {RAISE, STOP}, True),  # a last answer would cost something, too
         ("unpriced", {PRICE, AGAIN, ALLOW, STOP}, False),  # there is no amount to add
+        ("priced", {AGAIN, STOP}, False),
     ],
 )
 def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: set[str], field: bool) -> None:

@@ -296,14 +296,13 @@ async def test_usage_is_computed_from_the_journal_of_a_file(open_atelier: Opener
         await atelier.workflows.delete_branch(workflow_id, ids[1])
         file = json.loads(await atelier.workflows.export(workflow_id))
         file["workflow"]["usage"]["cost"] = 1e6
-        copies = [
-            (await atelier.workflows.import_(json.dumps(file))).workflow,
-            await atelier.workflows.duplicate(workflow_id),
-        ]
-        for copy in copies:
-            used = summed(row for row in await atelier.usage.rows() if row.workflow_id == copy.id).usage
-            assert 0 < used.tokens_input == copy.usage.tokens_input
-            assert copy.usage == used
+        imported = (await atelier.workflows.import_(json.dumps(file))).workflow
+        copy = await atelier.workflows.duplicate(workflow_id)
+        rows = await atelier.usage.rows()
+        used = summed(row for row in rows if row.workflow_id == copy.id).usage
+        assert used.tokens_input > 0
+        assert copy.usage == imported.usage == used
+        assert imported.id not in {row.workflow_id for row in rows}, "it was not used here"
 
 
 async def test_an_import_can_be_stopped_until_it_is_stored(

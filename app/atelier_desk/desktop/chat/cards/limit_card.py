@@ -135,12 +135,13 @@ class LimitButtons(QWidget):
     def show_limit(self, run_id: str, kind: str, cap: float, details: Mapping[str, Any]) -> None:
         """``details`` as of ``too_little``."""
         self.run_id = run_id
-        unpriced = kind == "unpriced"
-        self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would also cost something
+        unpriced, priced = kind == "unpriced", kind == "priced"
+        self.finish.setVisible(kind not in ("month", "unpriced", "priced"))  # a last answer would also cost something
         for widget in (self.amount, self.raising):
-            widget.setVisible(not unpriced)
-        for widget in (self.price, self.again, self.allow):
+            widget.setVisible(not (unpriced or priced))
+        for widget in (self.price, self.allow):
             widget.setVisible(unpriced)
+        self.again.setVisible(unpriced or priced)
         lacking = float(details.get("needed") or 0) - max(0.0, float(details.get("left") or 0))
         self.amount.show_kind(kind, cap, lacking)
 

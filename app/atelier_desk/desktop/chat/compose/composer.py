@@ -87,7 +87,7 @@ class Composer(QFrame):
         self._pictures = pictures
         self._running = False
         self._waiting = False
-        self._stepping = False
+        self._paused = False
         self._agent = ""
         self._enabled = True
         self._captions = True
@@ -137,13 +137,13 @@ class Composer(QFrame):
         self._waiting = waiting
         self._show_stop()
 
-    def set_stepping(self, stepping: bool) -> None:
-        """Set whether a run waits for its next step; shows Stop."""
-        self._stepping = stepping
+    def set_paused(self, paused: bool) -> None:
+        """Set whether the run is paused, for whatever reason; shows Stop."""
+        self._paused = paused
         self._show_stop()
 
     def _show_stop(self) -> None:
-        self.stop.setVisible(self._running or self._waiting or self._stepping)
+        self.stop.setVisible(self._running or self._waiting or self._paused)
 
     def set_enabled(self, enabled: bool) -> None:
         """Set whether messages can be sent: an agent and the engine are available."""

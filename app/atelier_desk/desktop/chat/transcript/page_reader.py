@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+    from atelier_desk.presentation.rows.waiting_runs import StoppedRun
 
 PAGE = 100
 _AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children", "awaiting_parent"})
@@ -192,6 +193,15 @@ class TranscriptPages(QObject):
         transcript.note_wait()
         self._read_agent_now("")
         return transcript
+
+    def show_stopped(self, stopped: Iterable[StoppedRun]) -> None:
+        """Show at the notices in view which of these runs, stopped because of an unknown price, have one now."""
+        kinds = {each.run_id: each.kind for each in stopped if each.kind in ("unpriced", "priced")}
+        if self.current is not None and (changes := self.current.show_limits(kinds)):
+            self.changed.emit(changes)
+        agent = self.agent_transcript
+        if agent is not None and (changes := agent.show_limits(kinds)):
+            self.agent_changed.emit(self.agent, changes)
 
     @property
     def agent_transcript(self) -> Transcript | None:

@@ -151,6 +151,7 @@ class InboxPane(Pane):
         keys = [key for _when, key, _workflow in waiting]
         for key in [key for key in self._cards if key not in keys]:
             _drop(self._list, self._cards.pop(key))
+        stopped = {f"stopped:{each.run_id}": each for each in self._presenter.waiting_runs.stopped()}
         for _when, key, workflow_id in waiting:
             card = self._cards.get(key) or self._make(key)
             self._cards[key] = card
@@ -158,6 +159,8 @@ class InboxPane(Pane):
                 card.show_requests(self._groups()[key])
             elif isinstance(card, MemoryCard):
                 card.show_memory(self._memories[key])
+            elif isinstance(card, StoppedCard):
+                card.show_stopped(stopped[key])
             card.set_where(self._names.get(workflow_id, "…"))
         shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards(news)])
         self._limit_cards()

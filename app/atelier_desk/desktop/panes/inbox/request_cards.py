@@ -243,7 +243,7 @@ class StoppedCard(LimitCard):
         super().__init__(host, parent)
         host.setParent(self)
         self.setObjectName(f"inbox-stopped-{stopped.run_id}")
-        self._stopped, self._workflow = stopped, ""
+        self._workflow = ""
         self._where = control(
             ElidedButton(self),
             f"inbox-show-{stopped.run_id}",
@@ -252,8 +252,13 @@ class StoppedCard(LimitCard):
             on=lambda: presenter.workflow_requested.emit(stopped.workflow_id),
         )
         self.words.insertWidget(2, self._where)
+        self.show_stopped(stopped)
+
+    def show_stopped(self, stopped: StoppedRun) -> None:
+        """Show the limit as it is now: a price that was missing may be known."""
         self.show_limit(stopped.run_id, stopped.agent_name, stopped.kind, stopped.value, stopped.cap, stopped.details)
-        self.setFocusProxy(self.buttons.price if stopped.kind == "unpriced" else self.buttons.raising)
+        first = {"unpriced": self.buttons.price, "priced": self.buttons.again}
+        self.setFocusProxy(first.get(stopped.kind, self.buttons.raising))
 
     def set_where(self, workflow: str) -> None:
         """Set its workflow; updates the waiting time."""

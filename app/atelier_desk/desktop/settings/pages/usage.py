@@ -24,7 +24,7 @@ from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
-from atelier_desk.presentation.cost_text import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 from atelier_desk.support.number_format import duration, number, tokens
@@ -106,6 +106,7 @@ class UsagePage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._rows: list[UsageRow] | None = None
+        self._leaves_out = False
         """None: not read yet."""
         self._month: MonthUsage | None = None
         self._period = Shown().period
@@ -184,6 +185,7 @@ class UsagePage(SettingsPage):
         if reading.cancelled() or reading.exception() is not None:  # reported by the jobs
             return
         self._rows = reading.result() or []
+        self._leaves_out = await usage.leaves_out(self._period)
         await self._read_month()
         self._show()
 
@@ -219,8 +221,11 @@ class UsagePage(SettingsPage):
             notes.insert(0, text)
         if usage.estimated:
             notes.append(_("Values that servers do not report are estimated."))
+        notes = notes if total.requests else []
+        if self._leaves_out:
+            notes.append(_(LEFT_OUT))
         self.note.setText(" ".join(notes))
-        self.note.setVisible(bool(total.requests))
+        self.note.setVisible(bool(notes))
 
     def _show_bars(self, groups: list[UsageGroup], by: UsageBy) -> None:
         measure = str(self.choices.read()["measure"])

@@ -48,7 +48,7 @@ from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.costs.usage_totals import usage_not_in
+from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.event_projection import project
@@ -222,7 +222,8 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
     tainted = taint_sources.merged((_("{name} (imported)", name=name),))
     events = tuple(
-        event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events
+        event.model_copy(update={"body": _marked(_body_without_grants(event.body, approvals, tainted))})
+        for event in file.events
     )
     runs = tuple(run.model_copy(update={"tainted": taint_sources.merged(tainted, run.tainted)}) for run in file.runs)
     memories = tuple(
@@ -238,6 +239,12 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     }
     workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
+
+
+def _marked(body: EventBody) -> EventBody:
+    """Return an event that says that what it used was not used here."""
+    usage = getattr(body, "usage", None)
+    return body.model_copy(update={"imported": True}) if isinstance(usage, Usage) and usage.was_used else body
 
 
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
@@ -345,9 +352,11 @@ class WorkflowWriter(Service):
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
         rows = await in_storage_thread(_rows, file)
-        rows = with_fields(
-            rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id, self._context.clock.now())
-        )
+        if replace:
+            # Money that was spent is spent: what the file brings counts no more, also of runs that are here.
+            repos = self._context.repos
+            runs = [run.id for run in await repos.runs.list(file.workflow.id)]
+            rows = with_fields(rows, used=await usage_of(repos, runs, self._context.clock.now()))
         async with self._staged_files(file):
             await workflow_import.write(self._context.repos, rows, replace=replace)
         self._context.month_budget.reread()
@@ -400,8 +409,8 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:
-    """Pause every run that would continue by itself, so that no start of the program lets its agents work: the file is
-    untrusted.
+    """Pause every unfinished run as by hand, also one that waited for a step or at a limit, so that no start of the
+    program lets its agents work, and nothing here waits for what somebody elsewhere began: the file is untrusted.
 
     What a run would do, its status and its usage are derived from its journal; the file's values are not trusted, and
     usage of deleted branches is dropped. The pause is an ordinary journal event with one stream event. A run that waits
@@ -448,7 +457,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         if state is None:
             # Nothing can or may drive it.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
-        elif _resumes_by_itself(state):
+        elif _to_pause(state):
             pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
             stream_seq += 1
             added.append(pause)
@@ -551,8 +560,9 @@ def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
     ]
 
 
-def _resumes_by_itself(state: RunState) -> bool:
-    if state.status.final or state.pause not in (None, PauseReason.INTERRUPTED):
+def _to_pause(state: RunState) -> bool:
+    """Return whether a run is to be paused: one that waits for a person's answer is not."""
+    if state.status.final or state.pause is PauseReason.USER:
         return False
     step = next_step(state)
     return not (isinstance(step, Wait) and step.reason in ("user", "approval"))
