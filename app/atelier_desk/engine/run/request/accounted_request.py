@@ -74,6 +74,17 @@ class AccountedRequest:
             hold=self._hold,
         )
 
+    async def _check_again(self) -> None:
+        """Check before the provider sends the same request once more, after a wait in which settings may have changed.
+
+        Raises:
+            LimitError: the monthly limit no longer allows it.
+            AtelierError: the provider cannot be used any more.
+        """
+        await self._env.month.check_again(self._hold)
+        await self._open(self._handle.current)
+        self._sent = True
+
     def _release(self) -> None:
         """Free what is set aside for a request that was not sent; one that was is freed when it is settled."""
         if self._hold.key is None:

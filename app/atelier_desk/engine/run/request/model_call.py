@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import asdict, replace
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
-from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import AtelierError, ContextOverflowError, LimitError, ProviderError
 from atelier_desk.domain.events.run import (
     ContextCompacted,
     EventBody,
@@ -31,6 +31,7 @@ from atelier_desk.domain.model_messages import (
     ReasoningDelta,
     ReplyDone,
     RetryDelta,
+    RetryDue,
     Role,
     TextDelta,
     TextTurns,
@@ -210,10 +211,20 @@ class ModelCall(AccountedRequest):
         if isinstance(room, budget.ReachedLimit):
             stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
             await self._env.journal.append_if(
-                self._handle, lambda now: None if now.status.final or now.pause is not None else stopped
+                self._handle,
+                lambda now: None if now.status.final or now.pause is not None else stopped,
+                clear_partial=True,  # of a request that was not sent again for this limit
             )
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
+
+    async def _check_room_again(self) -> None:
+        try:
+            await self._check_again()
+        except LimitError:
+            self._env.month.free(self._hold)
+            self._sent = False
+            raise _NoRoomToRetry from None
 
     async def _reserve_again(self, opened: OpenModel, request: ChatRequest) -> None:
         """Reserve for a request that is sent once more, as the one before counts."""
@@ -232,7 +243,7 @@ class ModelCall(AccountedRequest):
         if opened.dialect is not ToolDialect.GUIDED and not isinstance(room, budget.ReachedLimit):
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
-            except ProviderError as error:
+            except (LimitError, ProviderError) as error:
                 self._sent = False
                 log.warning("summary by the model failed (%s); a digest stands in", error.code)
         by_model = bool(summary.strip())
@@ -285,7 +296,7 @@ class ModelCall(AccountedRequest):
         await self._send(reply_tokens)
         failed = False
         try:
-            await received.read(self._watched(opened.plain.stream(request)))
+            await received.read(self._watched(opened.plain.stream(request)), self._check_again)
         except ProviderError as error:
             if not received.charged(error):
                 raise
@@ -303,7 +314,7 @@ class ModelCall(AccountedRequest):
         await self._send(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
-                self._begun = self._begun or not isinstance(delta, RetryDelta)
+                self._begun = self._begun or not isinstance(delta, RetryDelta | RetryDue)
                 if length.over(delta):
                     log.warning(
                         "the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens
@@ -322,10 +333,13 @@ class ModelCall(AccountedRequest):
                     self._env.journal.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
+                elif isinstance(delta, RetryDue):
+                    await self._check_room_again()
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     lost = self.cut_off("error") if delta.charged else []
                     if not lost:
+                        self._sent = self._sent and delta.charged  # a stop while it waits costs nothing
                         await self._env.journal.append(self._handle, retried)
                         continue
                     await self._store_lost(*lost, retried)
