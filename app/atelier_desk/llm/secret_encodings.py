@@ -36,7 +36,7 @@ def base64_forms(secret: str) -> frozenset[str]:
     part that is the same in both alphabets stands for both.
     """
     data = secret.encode("utf-8", "surrogatepass")
-    found = set()
+    found: set[str] = set()
     for before, first in ((0, 0), (1, 2), (2, 3)):
         text = base64.b64encode(b"\0" * before + data).decode()[first : (before + len(data)) * 8 // 6]
         common = max(re.split(r"[+/]", text), key=len)
