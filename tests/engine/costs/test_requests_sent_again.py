@@ -14,6 +14,7 @@ import pytest
 import atelier_desk
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
@@ -176,3 +177,37 @@ def test_every_place_that_asks_a_provider_is_listed() -> None:
         if names := " ".join(sorted(filter(None, calls))):
             found[where] = names
     assert found == ASKING
+
+
+@pytest.mark.parametrize("how", ["stop", "pause", "redirect"])
+async def test_a_run_stopped_while_it_waits_to_ask_again_paid_nothing_for_the_refusal(
+    open_atelier: Opener, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, delay = asyncio.Event(), RetryPolicy.delay
+
+    def noting(*args: Any) -> float | None:
+        refused.set()
+        return delay(*args)
+
+    async with opened(open_atelier) as paid, asyncio.timeout(30):
+        atelier = paid.atelier
+        spent = (await atelier.usage.month()).spent
+        monkeypatch.setattr(RetryPolicy, "delay", noting)
+        paid.server.script(BUSY, Reply(text="Hi.", usage={"prompt_tokens": 100, "completion_tokens": 10}))
+        workflow = await atelier.workflows.create("y")
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await refused.wait()
+        while not atelier.clock.sleepers:  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+        if how == "stop":
+            await atelier.runs.cancel(run_id)
+        elif how == "pause":
+            await atelier.runs.steering.pause(run_id)
+        else:
+            await atelier.runs.steering.message(run_id, "Rather this", Dispatch.REDIRECT)
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        while not waiting.done():
+            await atelier.clock.advance(5.0)  # type: ignore[attr-defined]
+        replies = 0 if how == "stop" else 1
+        assert (await atelier.usage.month()).spent == pytest.approx(spent + replies * 110 * TOKENS / 1e6)
+        assert not atelier.month_budget.in_flight
