@@ -34,7 +34,7 @@ REMAINING = {
     "desktop": 37,
     "domain": 3,
     "knowledge": 1,
-    "llm": 14,
+    "llm": 13,
     "mcp": 2,
     "storage": 4,
     "web": 1,

@@ -15,6 +15,8 @@ from atelier_desk.support.visible_and_shortened_text import filled, visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """Left over when a detail in parentheses is empty."""
+SETTINGS_CHANGED = "settings_changed"
+"""Code of the error of a provider whose connections were closed, because its settings changed."""
 CHARGED = frozenset({"timeout", "truncated", "bad_response", "server_error"})
 """Codes of errors after which a service may have done what it was asked, unless the error says otherwise."""
 

@@ -271,6 +271,15 @@ class RetryDelta(Model):
     charged: bool = False
 
 
+class RetryDue(Model):
+    """The wait that a ``RetryDelta`` announced is over: the request is sent again once the next delta is asked for.
+
+    Whoever pays for it checks before whether it still may be sent.
+    """
+
+    kind: Literal["retry_due"] = "retry_due"
+
+
 class ReplyDone(Model):
     """Always the last item of a successful stream."""
 
@@ -278,4 +287,6 @@ class ReplyDone(Model):
     reply: ChatReply
 
 
-ChatDelta = Annotated[TextDelta | ReasoningDelta | ToolCallDelta | RetryDelta | ReplyDone, Field(discriminator="kind")]
+ChatDelta = Annotated[
+    TextDelta | ReasoningDelta | ToolCallDelta | RetryDelta | RetryDue | ReplyDone, Field(discriminator="kind")
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -53,13 +53,23 @@ class EmbeddingOffer:
     cost: float | None
 
 
+CheckAgain = Callable[[], Awaitable[None]]
+"""Awaited before a request is sent once more; raises LimitError if it must not be."""
+
+
+async def unchecked() -> None:
+    """No limit to check before a request is sent again."""
+
+
 @dataclass(slots=True)
 class Payment:
     """A request of a fixed price that was counted before it is sent. ``accepted``: the service took it, and charges for
-    it whatever comes after; ``returned``: it gives the money back."""
+    it whatever comes after; ``returned``: it gives the money back; ``check_again``: awaited before the request is sent
+    once more, see ``CheckAgain``."""
 
     accepted: bool = False
     returned: bool = False
+    check_again: CheckAgain = unchecked
 
 
 Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]

@@ -1,7 +1,8 @@
 """Convert failures of model servers to errors with stable codes and sentences for people.
 
 Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``loading`` ``bad_request`` ``context_overflow``
-``truncated`` ``timeout`` ``unreachable`` ``proxy`` ``certificate`` ``server_error`` ``bad_response``.
+``truncated`` ``timeout`` ``unreachable`` ``proxy`` ``certificate`` ``server_error`` ``bad_response``
+``settings_changed``.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ TEMPLATES: dict[str, str] = {
     ),
     "server_error": N_("{provider} had an internal error ({detail})."),
     "bad_response": N_("{provider} sent an invalid response ({detail})."),
+    "settings_changed": N_("The settings of {provider} have changed, so this request was not sent. Try again."),
 }
 RECOVERABLE = frozenset(
-    {"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"}
+    {"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error", "settings_changed"}
 )
 
 _QUOTA_TEXT = re.compile(

@@ -13,10 +13,10 @@ import os
 import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote
 
 from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
+from atelier_desk.llm.secret_encodings import base64_forms, plain_forms, replace_secrets
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -34,24 +34,31 @@ NOT_WRITTEN = N_(
 
 _log = logging.getLogger(__name__)
 _seen: set[str] = set()
+_forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+"""Of the secrets in ``_seen``: their plain forms and those in base64, longest first."""
 _lock = threading.Lock()
 
 
 def remember(secret: str) -> None:
     """Hide this value from now on, in each of its encodings."""
-    if len(secret) >= SHORTEST_SECRET:
-        with _lock:
-            _seen.update({secret, quote(secret, safe="")})
+    global _forms
+    with _lock:
+        if len(secret) < SHORTEST_SECRET or secret in _seen:
+            return
+        _seen.add(secret)
+        plain, in_base64 = _forms
+        _forms = (
+            tuple(sorted({*plain, *plain_forms(secret)}, key=len, reverse=True)),
+            tuple(sorted({*in_base64, *base64_forms(secret)}, key=len, reverse=True)),
+        )
 
 
 def redact(text: str) -> str:
-    """Replace every key handed out by Atelier with ``[redacted]``."""
-    with _lock:
-        secrets = sorted(_seen, key=len, reverse=True)
-    for secret in secrets:
-        if secret in text:
-            text = text.replace(secret, REDACTED)
-    return text
+    """Replace every key handed out by Atelier with ``[redacted]``, also an encoded one."""
+    if len(text) < SHORTEST_SECRET:
+        return text
+    plain, in_base64 = _forms
+    return replace_secrets(text, plain, in_base64, REDACTED)
 
 
 class SecretFile(Protocol):

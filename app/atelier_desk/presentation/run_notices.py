@@ -26,6 +26,7 @@ RETRY_REASONS = {
     "proxy": N_("the proxy does not answer"),
     "truncated": N_("the connection was lost"),
     "timeout": N_("the server did not answer in time"),
+    "settings_changed": N_("the settings of the provider have changed"),
 }
 """By error code; other values are already sentences."""
 MONEY = frozenset({"cost", "month", "unpriced", "priced"})

@@ -17,6 +17,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.usage import unchecked
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.model_connection_test import try_model
 from atelier_desk.llm.local.model_files import STARTER
@@ -60,8 +61,8 @@ def atelier(server: Server) -> FakeAtelier:
         agents={"default": agent, "list": [agent, lead, other]},
         providers={
             "detect": [OLLAMA],
-            "try_model": lambda _name, model: try_model(server, model, SystemClock()),
-            "try_draft": lambda _draft, model: try_model(server, model, SystemClock()),
+            "try_model": lambda _name, model: try_model(server, model, SystemClock(), unchecked),
+            "try_draft": lambda _draft, model: try_model(server, model, SystemClock(), unchecked),
             "draft_models": [],
         },
         workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.events.run import PictureDescribed
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta, ToolCall, Usage
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.usage import unchecked
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -52,9 +54,25 @@ def image_describer(eye: Eye, model: str = "house/eye/large") -> ImageDescriber:
     return made
 
 
+class Unlimited:
+    """A run without limits."""
+
+    run_id = "run"
+
+    @asynccontextmanager
+    async def room(self, _info: ModelInfo, _prompt_tokens: int, reply_tokens: int) -> AsyncIterator[Any]:
+        async def used(*_usage: Any) -> None:
+            pass
+
+        yield reply_tokens, used, unchecked
+
+
+UNLIMITED: Any = Unlimited()
+
+
 async def test_the_chosen_model_gets_the_image_and_the_question() -> None:
     eye = Eye("A red ", "bicycle.")
-    assert await image_describer(eye).describe(PNG, "image/png", "What is it?") == "A red bicycle."
+    assert await image_describer(eye).describe(PNG, "image/png", "What is it?", UNLIMITED) == "A red bicycle."
     (request,) = eye.asked
     assert (request.model, request.messages[0].content) == ("eye/large", "What is it?")
     assert base64.b64decode(request.messages[0].images[0].data) == PNG
@@ -62,9 +80,9 @@ async def test_the_chosen_model_gets_the_image_and_the_question() -> None:
 
 async def test_an_empty_answer_and_a_missing_choice_are_reported() -> None:
     with pytest.raises(ProviderError):
-        await image_describer(Eye()).describe(PNG, "image/png", "")
+        await image_describer(Eye()).describe(PNG, "image/png", "", UNLIMITED)
     with pytest.raises(ToolError) as failed:
-        await image_describer(Eye("x"), model="").describe(PNG, "image/png", "")
+        await image_describer(Eye("x"), model="").describe(PNG, "image/png", "", UNLIMITED)
     assert failed.value.code == "not_configured"
 
 

@@ -292,7 +292,7 @@ async def test_an_unfinished_request_stays_reserved_when_others_are_counted(open
             async with paid.spending.paying(*order):
                 pass
             free = paid.info.model_copy(update={"price_input": 0.0, "price_output": 0.0})
-            async with paid.spending.room(free, 10, 10) as (_room, used):
+            async with paid.spending.room(free, 10, 10) as (_room, used, _check_again):
                 await used("m", Usage(tokens_input=10), 1)
             assert paid.atelier.month_budget.held_by(paid.run_id) == FIXED
         assert await spent(paid) == pytest.approx(2 * FIXED)

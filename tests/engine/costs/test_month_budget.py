@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.errors import LimitError, ToolError
+from atelier_desk.domain.errors import ConflictError, LimitError, ToolError
 from atelier_desk.domain.events.run import LimitKind, PauseReason, TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.provider import ModelInfo
@@ -110,6 +110,29 @@ async def test_replies_are_shortened_to_the_remainder_and_then_refused(open_atel
         assert await settled(atelier, stopped) is RunStatus.COMPLETED
         assert (await atelier.settings.get()).monthly_cost_limit == 2.5
         assert (await atelier.usage.month()).spent == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("change", [{LimitKind.MONTH: 1.0}, {LimitKind.UNPRICED: 1.0}])
+async def test_a_run_that_cannot_be_continued_raises_no_limit(
+    open_atelier: Opener, ended: bool, change: dict[LimitKind, float]
+) -> None:
+    """As by a second click, or from a second window."""
+    model = Model()
+    async with opened(open_atelier, model, monthly_cost_limit=1.5) as atelier:
+        model.gate.clear()
+        run_id = await ask(atelier)
+        while not model.asked:
+            await asyncio.sleep(0)
+        if ended:
+            model.gate.set()
+            assert await settled(atelier, run_id) is RunStatus.COMPLETED
+        with pytest.raises(ConflictError):
+            await atelier.runs.steering.resume(run_id, raise_limits=change)
+        model.gate.set()
+        await settled(atelier, run_id)
+        month = await atelier.usage.month()
+        assert (month.limit, month.unpriced) == (1.5, False)
 
 
 async def test_two_at_once_never_exceed_the_limit_together(open_atelier: Opener) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.conftest import STORE
@@ -84,8 +84,9 @@ async def test_with_a_failing_embedder_words_are_searched(open_atelier: Opener, 
         assert (first.entity.qualified, first.cosine) == ("check", None)
 
 
+@pytest.mark.parametrize("closed", [False, True])
 async def test_a_new_embedder_computes_its_vectors_automatically(
-    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: bool
 ) -> None:
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
@@ -96,6 +97,8 @@ async def test_a_new_embedder_computes_its_vectors_automatically(
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
             if any("heron" in text for text in texts):
                 await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+                if closed:
+                    raise ProviderError("closed", code=SETTINGS_CHANGED)
             return await super().embed(texts, query=query)
 
     monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)

@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.domain.usage import unchecked
 from atelier_desk.engine.services.model_connection_test import try_model
 from tests.helpers.manual_clock import ManualClock
 
@@ -33,17 +34,17 @@ def server(*words: str, ends: bool = True) -> Any:
 
 
 async def test_an_answer_is_one_line() -> None:
-    assert (await try_model(server("Hello\n ", "there."), "m", ManualClock())).text == "Hello there."
+    assert (await try_model(server("Hello\n ", "there."), "m", ManualClock(), unchecked)).text == "Hello there."
 
 
 async def test_an_empty_answer_is_a_failure() -> None:
     with pytest.raises(ProviderError, match="did not answer"):
-        await try_model(server("  "), "m", ManualClock())
+        await try_model(server("  "), "m", ManualClock(), unchecked)
 
 
 async def test_a_silent_server_is_an_error_with_a_message() -> None:
     clock = ManualClock()
-    trial = asyncio.create_task(try_model(server("Hel", ends=False), "m", clock))
+    trial = asyncio.create_task(try_model(server("Hel", ends=False), "m", clock, unchecked))
     async with asyncio.timeout(20):
         while not trial.done():
             await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
@@ -53,6 +54,6 @@ async def test_a_silent_server_is_an_error_with_a_message() -> None:
 
 async def test_an_endless_reply_is_cut() -> None:
     async with asyncio.timeout(20):
-        assert (await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock())).text.startswith(
-            "word word"
-        )
+        assert (
+            await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock(), unchecked)
+        ).text.startswith("word word")

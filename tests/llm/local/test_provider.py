@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from atelier_desk.domain.clock import SystemClock
-from atelier_desk.domain.errors import ContextOverflowError, NotFoundError, ProviderError
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ContextOverflowError, NotFoundError, ProviderError
 from atelier_desk.domain.model_messages import (
     LOADING,
     ChatDelta,
@@ -100,6 +100,15 @@ async def test_the_first_request_loads_the_model_and_reports_it(bed: Bed) -> Non
     assert (first[0].reason, first[0].delay_s) == (LOADING, 0)
     assert [type(delta) for delta in second] == [TextDelta, ReplyDone]
     assert bed.loads == ["a"]
+
+
+async def test_a_closed_provider_starts_no_server(bed: Bed) -> None:
+    """Nobody would stop it: the next request opens another provider."""
+    await bed.provider.aclose()
+    with pytest.raises(ProviderError) as refused:
+        await bed.ask("a")
+    assert refused.value.code == SETTINGS_CHANGED
+    assert not bed.started
 
 
 async def test_another_model_waits_for_active_requests_and_later_ones_wait_too(bed: Bed) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import atelier_desk
-from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError, UsageError
 from atelier_desk.domain.model_messages import TextDelta
 from atelier_desk.llm.network import http_client
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
@@ -234,14 +234,25 @@ async def test_a_wrong_key_repeated_by_the_server_is_redacted(openai_server: Fak
     assert "[redacted]" in health.message
 
 
-async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
-    client = HttpClient(openai_server.url, provider="Server", clock=clock)
-    await client.json("GET", "/models")
+async def test_a_closed_client_sends_nothing_more(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+    """Not even what waited for the keyring when it was closed."""
+    asked, unlocked = asyncio.Event(), asyncio.Event()
+
+    async def credentials() -> dict[str, str]:
+        asked.set()
+        await unlocked.wait()
+        return {}
+
+    client = HttpClient(openai_server.url, provider="Server", clock=clock, credentials=credentials)
+    waiting = asyncio.create_task(client.json("GET", "/models"))
+    await asked.wait()
     await client.aclose()
-    listed = await client.json("GET", "/models")
-    assert isinstance(listed, dict)
-    assert listed["object"] == "list"
-    await client.aclose()
+    unlocked.set()
+    for request in (waiting, client.json("GET", "/models")):
+        with pytest.raises(ProviderError) as refused:
+            await request
+        assert (refused.value.code, refused.value.charged) == (SETTINGS_CHANGED, False)
+    assert not openai_server.requests
 
 
 async def test_a_connection_is_reused(openai_server: FakeOpenAI, chat: Any) -> None:

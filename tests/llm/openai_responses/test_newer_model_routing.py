@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.http_provider_factory import create_http_provider
 from atelier_desk.llm.openai_responses.newer_model_routing import ASK_AGAIN_S
@@ -35,6 +35,19 @@ async def pages(server: FakeOpenAI, *models: str) -> list[str]:
 async def test_newer_models_use_the_responses_api() -> None:
     async with FakeResponses() as server:
         assert await pages(server, "gpt-6-astra", "gpt-6.1-sol") == ["/responses", "/responses"]
+
+
+@pytest.mark.parametrize("model", ["gpt-6-astra", "gpt-5.5"])
+async def test_a_closed_provider_uses_neither(model: str) -> None:
+    async with FakeResponses() as server:
+        provider = create_http_provider(
+            ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), ManualClock()
+        )
+        await provider.aclose()
+        with pytest.raises(ProviderError) as refused:
+            await answer(provider, "Hi", model=model)
+        assert refused.value.code == SETTINGS_CHANGED
+        assert not server.requests
 
 
 async def test_a_server_without_it_gets_chat_completions_and_that_is_remembered() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -325,6 +326,31 @@ async def test_every_change_can_be_undone(call: Calls, ws: Path, files: Workspac
     assert all(done.problem is None for done in undo(files, changes))
     assert {str(path.relative_to(ws)): path.read_text() if path.is_file() else None for path in ws.rglob("*")} == before
     assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_file", {"path": "a.py", "content": "evil"}),
+        ("edit_file", {"path": "a.py", "old_string": "def f", "new_string": "evil"}),
+        ("edit_file", {"path": "a.py", "append": "evil"}),
+        ("edit_file", {"patch": "*** Begin Patch\n*** Update File: a.py\n@@\n-def g():\n+evil\n*** End Patch"}),
+        ("copy_file", {"source": "b.py", "destination": "a.py", "overwrite": True}),
+        ("move_file", {"source": "b.py", "destination": "a.py", "overwrite": True}),
+    ],
+)
+async def test_another_name_of_a_file_outside_the_folder_keeps_its_content(
+    call: Calls, ws: Path, files: WorkspaceFiles, tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    outside = tmp_path / "outside.py"
+    outside.write_text(CODE)
+    (ws / "a.py").hardlink_to(outside)
+    (ws / "b.py").write_text("evil")
+    assert (await call(tool, **arguments))["success"]
+    assert "evil" in (ws / "a.py").read_text()
+    assert outside.read_text() == CODE
+    undo(files, files.store.of(call.context.workflow_id))
+    assert ((ws / "a.py").read_text(), outside.read_text()) == (CODE, CODE)
 
 
 async def test_the_definition_lists_only_the_offered_forms_and_the_others_still_work(call: Calls, ws: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.calls.context import Spending
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.files.file_tool_base import SEEN
 from atelier_desk.tools.registry.sections import MEDIA
@@ -112,6 +113,7 @@ async def test_an_image_is_shown_only_to_a_vision_model(call: Calls, services: T
     services.image_describer = Eye()
     (ws / "a.png").write_bytes(PNG)
     (ws / "a.txt").write_text("x")
+    call.context = replace(call.context, spending=cast("Spending", object()))
     told = await call("describe_image", path="a.png", prompt="What is it?")
     assert (told["description"], seen) == ("A red bicycle.", [(PNG, "image/png", "What is it?")])
     codes = [(await call("describe_image", path=path))["code"] for path in ("a.txt", "b.png", "../a.png")]

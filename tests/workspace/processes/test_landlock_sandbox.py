@@ -86,6 +86,8 @@ PROBES = {
     "make a folder": lambda: os.mkdir(root + "/d"),
     "remove a folder": lambda: os.rmdir(root + "/empty"),
     "link": lambda: os.link(inside, root + "/hard"),
+    "another name for a file outside": lambda: os.link(outside + "/secret", root + "/hers"),
+    "a name outside for a file": lambda: os.link(inside, outside + "/mine"),
     "symbolic link": lambda: swapped(),
     "hook": lambda: write(root + "/.git/hooks/post-checkout"),
     "git settings": lambda: write(root + "/.git/config"),

@@ -55,7 +55,7 @@ class ImageDescriber:
             "(atelier media describe)."
         )
 
-    async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending | None = None) -> str:
+    async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending) -> str:
         """Return the model's description of an image. Its usage belongs to the calling run (``spending``).
 
         Raises:
@@ -82,36 +82,31 @@ class ImageDescriber:
             raise ToolError("The picture {reason}.", code=code, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
         message = ChatMessage(role=Role.USER, content=prompt or PROMPT, images=(image,))
         request = ChatRequest(model=model, messages=(message,), max_tokens=MAX_TOKENS)
-        if spending is None:
-            received = ReceivedReply(MAX_TOKENS)
-            await received.read(watched(server.stream(request), self._clock, SILENCE_S))
-            text = received.reply.content.strip()
-        else:
-            info = await self._facts(name, model)
-            # One at a time per run: two concurrent ones would both find the same room.
-            async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
-                prompt_tokens = estimate_request(request)
-                async with spending.room(info, prompt_tokens, MAX_TOKENS) as (room, settle):
-                    began = self._clock.monotonic()
-                    received = ReceivedReply(room)
+        info = await self._facts(name, model)
+        # One at a time per run: two concurrent ones would both find the same room.
+        async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
+            prompt_tokens = estimate_request(request)
+            async with spending.room(info, prompt_tokens, MAX_TOKENS) as (room, settle, check_again):
+                began = self._clock.monotonic()
+                received = ReceivedReply(room)
 
-                    async def used(
-                        received: ReceivedReply = received,
-                        began: float = began,
-                        settle: Used = settle,
-                    ) -> None:
-                        duration_ms = round((self._clock.monotonic() - began) * 1000)
-                        await settle(received.reply.model or model, received.usage(prompt_tokens, info), duration_ms)
+                async def used(
+                    received: ReceivedReply = received,
+                    began: float = began,
+                    settle: Used = settle,
+                ) -> None:
+                    duration_ms = round((self._clock.monotonic() - began) * 1000)
+                    await settle(received.reply.model or model, received.usage(prompt_tokens, info), duration_ms)
 
-                    asked = request.model_copy(update={"max_tokens": room})
-                    try:
-                        await received.read(watched(server.stream(asked), self._clock, SILENCE_S))
-                    except BaseException as error:
-                        if received.charged(error):
-                            await to_the_end(used())
-                        raise
-                    await used()
-                    text = received.reply.content.strip()
+                asked = request.model_copy(update={"max_tokens": room})
+                try:
+                    await received.read(watched(server.stream(asked), self._clock, SILENCE_S), check_again)
+                except BaseException as error:
+                    if received.charged(error):
+                        await to_the_end(used())
+                    raise
+                await used()
+                text = received.reply.content.strip()
         if not text:
             raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
         return text

@@ -37,9 +37,18 @@ ModelInfoOf = Callable[[str, str], Awaitable["ModelInfo"]]
 class OutsideCosts:
     """``llm.embedders.remote.Meter`` and ``domain.usage.Paying`` over the month's budget."""
 
-    def __init__(self, month: MonthBudget, model_info: ModelInfoOf, used: UsedRepository, clock: Clock) -> None:
+    def __init__(
+        self,
+        month: MonthBudget,
+        model_info: ModelInfoOf,
+        permitted: Callable[[str], Awaitable[object]],
+        used: UsedRepository,
+        clock: Clock,
+    ) -> None:
+        """``permitted`` raises if nothing may be sent to the provider of a name; see ``ProviderService.permitted``."""
         self._month = month
         self._model_info = model_info
+        self._permitted = permitted
         self._clock = clock
         self._sent = SentRequests(month, used, clock)
         self._writing = asyncio.Lock()
@@ -67,7 +76,9 @@ class OutsideCosts:
 
         Raises:
             LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
+            UsageError: the provider is disabled.
         """
+        await self._permitted(provider)
         info = await self._model_info(provider, model)
         use = EmbeddingUse(tokens)
         if info.price_input == 0:
@@ -86,15 +97,15 @@ class OutsideCosts:
         Raises:
             LimitError: as ``counted``.
         """
-        usage, payment = Usage(cost=cost or 0.0), Payment()
+        usage = Usage(cost=cost or 0.0)
         most = usage.model_copy(update={"cost_estimated": usage.cost})
-        async with self._counted(service, service, model, cost, most, lambda: usage):
-            yield payment
+        async with self._counted(service, service, model, cost, most, lambda: usage) as hold:
+            yield Payment(check_again=lambda: self._month.check_again(hold))
 
     @asynccontextmanager
     async def _counted(
         self, name: str, provider: str, model: str, cost: float | None, most: Usage, used: Callable[[], Usage]
-    ) -> AsyncIterator[None]:
+    ) -> AsyncIterator[Hold]:
         """Within it one request is sent, which may cost ``cost`` (None: nobody knows) and counts as ``most`` until it
         is counted by what it ``used``; also when it breaks off.
         """
@@ -102,10 +113,10 @@ class OutsideCosts:
         await self._sent.send(hold, provider, model, most)
         refused = ended = False
         try:
-            yield
+            yield hold
             ended = True
-        except ProviderError as error:
-            refused = not error.charged
+        except (LimitError, ProviderError) as error:
+            refused = not (isinstance(error, ProviderError) and error.charged)
             raise
         finally:
             if refused:

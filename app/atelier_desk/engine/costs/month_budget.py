@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import LimitError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.usage import month_of, month_start
@@ -25,6 +26,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.sent_request_keys import SentKey
 from atelier_desk.support import background_tasks
+from atelier_desk.support.i18n import N_
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +50,13 @@ async def _ignore_month(_month: str) -> None:
 @dataclass(slots=True, eq=False)
 class Hold:
     """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which
-    there is one at a time. ``key``: its row, by which it counts as ``most`` from before it is sent until it is settled,
-    see ``SentRequests``."""
+    there is one at a time. ``priced``: its price is known. ``key``: its row, by which it counts as ``most`` from before
+    it is sent until it is settled, see ``SentRequests``."""
 
     run_id: str = ""
     cost: float = 0.0
     own: bool = False
+    priced: bool = True
     key: SentKey | None = None
     most: float = 0.0
 
@@ -145,6 +148,8 @@ class MonthBudget:
             reply_tokens = room
         if not priced and not self.unpriced:
             return budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
+        hold = hold if hold is not None else Hold(own=True)
+        hold.priced = priced
         if not any(prices):
             return reply_tokens
         left = self._left()
@@ -154,7 +159,6 @@ class MonthBudget:
             return budget.ReachedLimit(
                 LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left)
             )
-        hold = hold if hold is not None else Hold(own=True)
         hold.run_id = state.run_id
         self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
         return found
@@ -174,6 +178,7 @@ class MonthBudget:
         """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that
         has no room for it.
         """
+        hold.priced = cost is not None
         if not self.limit:
             self._hold(hold, cost or 0.0)
             return None
@@ -186,6 +191,21 @@ class MonthBudget:
             )
         self._hold(hold, cost)
         return None
+
+    async def check_again(self, hold: Hold) -> None:
+        """Await it before a request is sent again, which counts as the one before: meanwhile the limit may have been
+        lowered, or other requests may have cost more than they held.
+
+        Raises:
+            LimitError: ``month``: it may not be sent any more.
+        """
+        await self.prepare()
+        if not self.limit:
+            return
+        if (not hold.priced and not self.unpriced) or (hold.cost and self._left() < -LEAST_PART):
+            raise LimitError(
+                N_("The monthly cost limit no longer allows this request, so it was not sent again."), code="month"
+            )
 
     def free(self, hold: Hold) -> None:
         """A request is over: what it cost is counted, or it cost nothing. Doing it again changes nothing."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.file_reader_client import Reader
@@ -421,9 +421,13 @@ class Ingestion:
             self._set_state(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
             digests = list(missing)
             for start in range(0, len(digests), EMBEDDED):
-                await self._embed_texts(
-                    index, embedder, {each: missing[each] for each in digests[start : start + EMBEDDED]}, force=force
-                )
+                rows = {each: missing[each] for each in digests[start : start + EMBEDDED]}
+                try:
+                    await self._embed_texts(index, embedder, rows, force=force)
+                except ProviderError:
+                    if embedder is self._embedder():
+                        raise
+                    break  # it was closed, because another one was chosen
                 self._set_state(done=min(start + EMBEDDED, len(digests)))
                 if embedder is not self._embedder():
                     break

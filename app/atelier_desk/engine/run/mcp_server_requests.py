@@ -264,7 +264,10 @@ async def sample(
 
     await env.sent.send(hold, opened.info.provider, state.agent.model, at_most(prompt_tokens, room, opened.info), state)
     try:
-        await received.read(watched(opened.plain.stream(request), env.clock, env.in_force.applied.inactivity_s))
+        await received.read(
+            watched(opened.plain.stream(request), env.clock, env.in_force.applied.inactivity_s),
+            lambda: env.month.check_again(hold),
+        )
     except BaseException as error:
         if received.charged(error):
             # It costs the same: otherwise a server that withdraws its requests would exceed the run's limits unnoticed.

@@ -9,7 +9,7 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.events.run import LimitKind, MediaPaid, PictureDescribed
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.usage import Payment
+from atelier_desk.domain.usage import CheckAgain, Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -41,7 +41,9 @@ class CallSpending:
         self.run_id = handle.run_id
 
     @asynccontextmanager
-    async def room(self, info: ModelInfo, prompt_tokens: int, reply_tokens: int) -> AsyncIterator[tuple[int, Used]]:
+    async def room(
+        self, info: ModelInfo, prompt_tokens: int, reply_tokens: int
+    ) -> AsyncIterator[tuple[int, Used, CheckAgain]]:
         await self._env.month.prepare()
         hold, state = Hold(), self._handle.current
         room = self._env.month.reserve(
@@ -49,7 +51,7 @@ class CallSpending:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(highest_input_price(info), info.price_output or 0.0),
-            priced=info.priced,
+            priced=self._env.month.priced(info),
             hold=hold,
         )
         if isinstance(room, budget.ReachedLimit):
@@ -68,7 +70,7 @@ class CallSpending:
 
         await self._env.sent.send(hold, info.provider, info.name, at_most(prompt_tokens, room, info), state)
         try:
-            yield room, used
+            yield room, used, lambda: self._env.month.check_again(hold)
         finally:
             if not settled:
                 await self._env.sent.refused(hold)

@@ -25,8 +25,6 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.sub_agent import ChildStatus
-from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.journal import conversation_before_run
 from atelier_desk.engine.journal.journal import RunHandle

@@ -34,6 +34,8 @@ from atelier_desk.support.i18n import N_
 EVERYTHING = frozenset({LimitKind.MONTH, LimitKind.UNPRICED})
 """Limits of all runs together: what a person allows there is a setting."""
 
+ENDED = N_("This run has ended. Send a message to continue in the workflow.")
+
 
 class Steering:
     """Operations on started runs for people and scripts."""
@@ -102,13 +104,6 @@ class Steering:
             if below:
                 await self._resume_below(live, mode)
             return
-        month = (raise_limits or {}).get(LimitKind.MONTH)
-        if month is not None and raise_limits is not None and self._env.month.raise_limit is not None:
-            await self._env.month.raise_limit(month)
-        if LimitKind.UNPRICED in (raise_limits or {}) and self._env.month.allow_unpriced is not None:
-            await self._env.month.allow_unpriced()
-        # Both hold for everything, not for the run.
-        raise_limits = {kind: amount for kind, amount in (raise_limits or {}).items() if kind not in EVERYTHING}
         if live.handle.current.failed:
             # No other turn may begin while checking that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):
@@ -119,9 +114,9 @@ class Steering:
                             "continued. Send the message again."
                         )
                     )
-                await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+                await self._resume_run(live, raise_limits=raise_limits or {}, mode=mode, steps=steps, finish=finish)
         else:
-            await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+            await self._resume_run(live, raise_limits=raise_limits or {}, mode=mode, steps=steps, finish=finish)
         if below:
             await self._resume_below(live, mode)
 
@@ -129,25 +124,31 @@ class Steering:
         self,
         live: LiveRun,
         *,
-        raise_limits: dict[LimitKind, float] | None,
+        raise_limits: dict[LimitKind, float],
         mode: RunMode | None,
         steps: int | None,
         finish: bool,
     ) -> None:
+        _check_resumable(live)  # before more may be spent
+        if LimitKind.MONTH in raise_limits and self._env.month.raise_limit is not None:
+            await self._env.month.raise_limit(raise_limits[LimitKind.MONTH])
+        if LimitKind.UNPRICED in raise_limits and self._env.month.allow_unpriced is not None:
+            await self._env.month.allow_unpriced()
+        # Both hold for everything, not for the run.
+        raise_limits = {kind: amount for kind, amount in raise_limits.items() if kind not in EVERYTHING}
         failed = live.handle.current.failed
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
 
         def decide(now: RunState) -> list[EventBody] | None:
-            if live.at_work:
-                raise ConflictError(N_("This run is already in progress."))
-            if now.status.final and not (failed and now.failed):
-                raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
+            _check_resumable(live)
+            if now.status.final and not failed:
+                raise ConflictError(ENDED)
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # Only the person or run it waits for can make it continue.
                 return None
             same = mode is None and steps is None and not finish
             left = _steps_left(now) if same else steps
-            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=left)
+            resumed = RunResumed(raise_limits=raise_limits, mode=mode, steps=left)
             closing = (
                 closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
             )
@@ -159,7 +160,7 @@ class Steering:
             await self._runs.teams.stop_below(live.handle)
         try:
             above = await self._runs.above(live) if raise_limits else []
-            if await self._resume_with(live, decide, above, raise_limits or {}):
+            if await self._resume_with(live, decide, above, raise_limits):
                 self._runs.revived(live)
         finally:
             self._runs.drive(live)
@@ -266,3 +267,11 @@ class Steering:
 def _steps_left(state: RunState) -> int | None:
     """Return the steps a resumed run may take: after another pause than that of step mode it stays in that mode."""
     return None if state.pause is PauseReason.STEP else state.steps
+
+
+def _check_resumable(live: LiveRun) -> None:
+    """Raise ConflictError if a run is at work or has ended; one that could not reach its model has not."""
+    if live.at_work:
+        raise ConflictError(N_("This run is already in progress."))
+    if live.handle.current.status.final and not live.handle.current.failed:
+        raise ConflictError(ENDED)

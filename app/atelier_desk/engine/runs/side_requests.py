@@ -120,7 +120,10 @@ class SideRequests:
         most = at_most(prompt_tokens, room, opened.info)
         await self._env.sent.send(hold, opened.info.provider, state.agent.model, most, state)
         try:
-            await received.read(watched(opened.plain.stream(request), self._env.clock, SILENCE_S))
+            await received.read(
+                watched(opened.plain.stream(request), self._env.clock, SILENCE_S),
+                lambda: self._env.month.check_again(hold),
+            )
         except BaseException as error:
             if received.charged(error):
                 await to_the_end(self.lose(state.run_id, made()))

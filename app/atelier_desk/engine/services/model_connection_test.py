@@ -17,6 +17,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.domain.usage import CheckAgain
     from atelier_desk.llm.interfaces import ChatModel
 
 PROMPT = "Say hello in one short sentence."
@@ -42,8 +43,8 @@ def cost_of(info: ModelInfo) -> float | None:
     return budget.cost_of(estimate(PROMPT) + 20, MAX_TOKENS, (highest_input_price(info), info.price_output or 0.0))
 
 
-async def try_model(server: ChatModel, model: str, clock: Clock) -> Trial:
-    """Ask the model for a sentence.
+async def try_model(server: ChatModel, model: str, clock: Clock, check_again: CheckAgain) -> Trial:
+    """Ask the model for a sentence; ``check_again`` is awaited before each further attempt.
 
     Raises:
         ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``SILENCE_S``.
@@ -52,7 +53,7 @@ async def try_model(server: ChatModel, model: str, clock: Clock) -> Trial:
     messages = (ChatMessage(role=Role.USER, content=PROMPT),)
     request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
     received = ReceivedReply(MAX_TOKENS)
-    await received.read(watched(server.stream(request), clock, SILENCE_S, SILENT))
+    await received.read(watched(server.stream(request), clock, SILENCE_S, SILENT), check_again)
     text = " ".join(received.reply.content.split())
     if not text and not received.reasoned:
         raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")

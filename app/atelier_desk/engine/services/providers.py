@@ -21,6 +21,7 @@ from atelier_desk.domain.provider import (
     header_variable,
 )
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
+from atelier_desk.domain.usage import unchecked
 from atelier_desk.engine.importing.imported_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -204,14 +205,8 @@ class ProviderService:
         Raises:
             LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
         """
-        from atelier_desk.engine.services.model_connection_test import cost_of, try_model
-
         async with self._trying(draft) as server:
-            cost = cost_of(await self._context.models.assumed(draft.config, model))
-            if cost == 0:
-                return await try_model(server, model, self._context.clock)
-            async with self._context.outside_costs.paying(draft.config.name, model, cost, model):
-                return await try_model(server, model, self._context.clock)
+            return await self._tried(server, await self._context.models.assumed(draft.config, model))
 
     async def set_key(self, name: str, key: str) -> bool:
         """Store the API key.
@@ -252,15 +247,23 @@ class ProviderService:
         await self.save(config.model_copy(update={"has_key": False}))
 
     async def try_model(self, name: str, model: str) -> Trial:
-        """Ask a model for a sentence, through the same path as real work.
+        """Ask a model for a sentence, through the same path as real work. The request counts in the month.
 
         Raises:
+            LimitError: as ``try_draft``.
             ProviderError: it cannot be reached, refused, answered nothing, or was silent for
                 ``model_connection_test.SILENCE_S``.
         """
-        from atelier_desk.engine.services.model_connection_test import try_model
+        return await self._tried(await self.provider(name), await self._context.models.info(name, model))
 
-        return await try_model(await self.provider(name), model, self._context.clock)
+    async def _tried(self, server: Provider, info: ModelInfo) -> Trial:
+        from atelier_desk.engine.services.model_connection_test import cost_of, try_model
+
+        cost = cost_of(info)
+        if cost == 0:
+            return await try_model(server, info.name, self._context.clock, unchecked)
+        async with self._context.outside_costs.paying(info.provider, info.name, cost, info.name) as payment:
+            return await try_model(server, info.name, self._context.clock, payment.check_again)
 
     async def detect(self) -> builtins.list[DetectedServer]:
         """Find local Ollama, LM Studio and llama.cpp servers that are not configured yet."""
@@ -282,19 +285,26 @@ class ProviderService:
             # Configuration changes go through ``save`` and ``delete``, which close it.
             return opened
         async with self._lock:
-            config = await self.confirmed(name)
-            if not config.enabled:
-                raise UsageError(
-                    N_("The provider {provider} is disabled; enable it in the settings."),
-                    code="disabled",
-                    provider=name,
-                )
+            config = await self.permitted(name)
             if config.name not in self._open:
                 self._open[config.name] = self._create(config, self._context.vault)
             return self._open[config.name]
 
     def _create(self, config: ProviderConfig, vault: KeyVault) -> Provider:
         return provider_type(config.kind).create(config, vault, self._context.clock, self._context.datadir.models)
+
+    async def permitted(self, name: str) -> ProviderConfig:
+        """Like ``confirmed`` for a provider that must also be enabled.
+
+        Raises:
+            UsageError: it is disabled (code ``disabled``).
+        """
+        config = await self.confirmed(name)
+        if not config.enabled:
+            raise UsageError(
+                N_("The provider {provider} is disabled; enable it in the settings."), code="disabled", provider=name
+            )
+        return config
 
     async def confirmed(self, name: str) -> ProviderConfig:
         """Like ``get`` before something is sent.

@@ -20,6 +20,7 @@ from atelier_desk.domain.model_messages import (
     ChatRequest,
     ReplyDone,
     RetryDelta,
+    RetryDue,
     Role,
     TextDelta,
     ToolCall,
@@ -126,7 +127,7 @@ class GuidedModel:
         async for delta in _as_stream(reply_builder.reply(turn)):
             yield delta
 
-    async def _decide(self, turn: Turn) -> AsyncGenerator[RetryDelta, None]:
+    async def _decide(self, turn: Turn) -> AsyncGenerator[RetryDelta | RetryDue, None]:
         """Set the turn's action and argument; yields only the model's waits."""
         action = _by_pattern(turn)
         if action is None:
@@ -154,7 +155,9 @@ class GuidedModel:
                 yield waiting
         turn.argument = turn.chosen
 
-    async def _choose(self, turn: Turn, prompt: str, choices: Sequence[str]) -> AsyncGenerator[RetryDelta, None]:
+    async def _choose(
+        self, turn: Turn, prompt: str, choices: Sequence[str]
+    ) -> AsyncGenerator[RetryDelta | RetryDue, None]:
         """Set ``turn.chosen`` to the model's choice; a single choice needs no model.
 
         The grammar is not trusted: an invalid reply counts as the first choice.
@@ -174,7 +177,7 @@ class GuidedModel:
         )
         async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
-                if isinstance(delta, RetryDelta):
+                if isinstance(delta, RetryDelta | RetryDue):
                     yield delta
                 elif isinstance(delta, ReplyDone):
                     said = delta.reply.content.strip()

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.model_messages import LOADING, ChatDelta, ChatRequest, RetryDelta
+from atelier_desk.domain.errors import SETTINGS_CHANGED, AtelierError, ProviderError
+from atelier_desk.domain.model_messages import LOADING, ChatDelta, ChatRequest, RetryDelta, RetryDue
 from atelier_desk.domain.provider import ModelInfo, ProviderHealth
+from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.local.model_files import DEFAULT_CONTEXT, STARTER_CONTEXT, LocalModel, ModelStore
 from atelier_desk.llm.local.server_lifecycle import ServerConfig, ServerProcess
 from atelier_desk.support.i18n import N_, _
@@ -61,6 +62,7 @@ class LocalProvider:
         self._idle = asyncio.Event()
         self._idle.set()
         self._busy = 0
+        self._closed = False
         self._server: ServerProcess | None = None
         self._chat: LocalChat | None = None
         self._raw: LocalChat | None = None
@@ -125,7 +127,7 @@ class LocalProvider:
             try:
                 async with self._serving(config), aclosing(self._answer(request)) as deltas:
                     async for delta in deltas:
-                        shown = shown or not isinstance(delta, RetryDelta)
+                        shown = shown or not isinstance(delta, RetryDelta | RetryDue)
                         yield delta
                 return
             except ProviderError as error:
@@ -134,7 +136,8 @@ class LocalProvider:
                 yield RetryDelta(attempt=attempt + 1, delay_s=0.0, reason=error.localized(_))
 
     async def aclose(self) -> None:
-        """Stop the server, even during a reply."""
+        """Stop the server, even during a reply. It is not started again: other settings apply by now."""
+        self._closed = True
         await self._stop()
 
     async def _config(self, name: str, window: int | None) -> ServerConfig:
@@ -179,6 +182,8 @@ class LocalProvider:
     async def _serving(self, config: ServerConfig) -> AsyncIterator[None]:
         """Hold the server with this configuration for one request."""
         async with self._turn:
+            if self._closed:
+                raise provider_error(ErrorLocation(self.name, config.alias), SETTINGS_CHANGED, "")
             if not self._serves(config):
                 if self._server is not None and self._server.alive:
                     await self._idle.wait()

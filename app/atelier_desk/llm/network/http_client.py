@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
 from atelier_desk.llm.encoded_message_cache import encode, encoded_object
 from atelier_desk.llm.error_conversion import ErrorLocation, provider_error, response_error
 from atelier_desk.llm.network.inactivity_timeout import Stalled, Watchdog
@@ -183,6 +183,7 @@ class HttpClient:
         self._suspension = Suspension(clock)
         self._proxy: ProxyUse | None = None
         self._making = asyncio.Lock()
+        self._closed = False
 
     def where(self, model: str, path: str = "") -> ErrorLocation:
         """Return the error location of a request to ``path``."""
@@ -238,8 +239,14 @@ class HttpClient:
             say = "web_page" if body.lstrip().startswith(b"<") else ""
         raise provider_error(self.where(model, path), "bad_response", "not JSON", say=say)
 
+    def check_open(self) -> None:
+        """Raise ProviderError (code ``settings_changed``) after ``aclose``: other settings apply by now."""
+        if self._closed:
+            raise provider_error(self.where(""), SETTINGS_CHANGED, "")
+
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Close all connections. Nothing more is sent, neither another attempt nor what waits for a key."""
+        self._closed = True
         client, self._client = self._client, None
         retired, self._retired = self._retired, []
         for each in (*retired, *([client] if client is not None else ())):
@@ -253,6 +260,7 @@ class HttpClient:
         return await self._ready(where)
 
     async def _ready(self, where: ErrorLocation) -> httpx.AsyncClient:
+        self.check_open()
         async with self._making:
             if self._suspension.passed() and self._client is not None:
                 self._retired.append(self._client)
@@ -261,6 +269,9 @@ class HttpClient:
                 connect_s = self.timeouts.connect_s
                 made, self._proxy = await asyncio.to_thread(make_client, where, self.base_url, self._ca_file, connect_s)
                 self._client = made
+                if self._closed:
+                    await self.aclose()
+            self.check_open()
             return self._client
 
     async def _send(
@@ -283,6 +294,7 @@ class HttpClient:
         try:
             if self._credentials is not None:
                 headers |= await self._credentials()
+            self.check_open()
             request = client.build_request(
                 method, self._full_url(where.url), content=body, headers=headers, extensions={"trace": opened.note}
             )

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import LOADING, ChatDelta, RetryDelta
+from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
+from atelier_desk.domain.model_messages import LOADING, ChatDelta, RetryDelta, RetryDue
 
 T = TypeVar("T")
 
@@ -83,13 +83,13 @@ def run_delay(
     """Return the seconds before a run makes attempt ``attempt`` (2 is the first retry), None if it does not.
 
     Nobody else would retry for a sub-agent (``child``). For a root run the provider retries until the reply has
-    ``begun``, so the run handles later failures, and silence, which is often an unnoticed connection loss. The provider
-    itself waits for a loading model.
+    ``begun``, so the run handles later failures, silence, which is often an unnoticed connection loss, and connections
+    closed by new settings, which it opens again. The provider itself waits for a loading model.
     """
     if not error.recoverable or error.code == LOADING or attempt > RUN.attempts:
         return None
     silent = error.code == "timeout" and error.status is None
-    return RUN.wait(error, attempt, rng) if child or begun or silent else None
+    return RUN.wait(error, attempt, rng) if child or begun or silent or error.code == SETTINGS_CHANGED else None
 
 
 def retryable(error: ProviderError) -> bool:
@@ -122,7 +122,7 @@ async def stream_with_retries(
     policy: RetryPolicy,
     rng: Callable[[], float],
 ) -> AsyncGenerator[ChatDelta, None]:
-    """Run attempts until one succeeds, yielding a ``RetryDelta`` before each wait.
+    """Run attempts until one succeeds, yielding a ``RetryDelta`` before each wait and a ``RetryDue`` after it.
 
     Errors after the first delta of a reply are raised.
     """
@@ -143,6 +143,7 @@ async def stream_with_retries(
             reason, charged = error.code, error.charged
         yield RetryDelta(attempt=number, delay_s=delay, reason=reason, charged=charged)
         await clock.sleep(delay)
+        yield RetryDue()
 
 
 async def call_with_retries(

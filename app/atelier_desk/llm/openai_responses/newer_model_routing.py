@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, RetryDelta
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, RetryDelta, RetryDue
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.openai_responses.provider import ResponsesProvider
 
@@ -57,7 +57,7 @@ class CompatibleProvider(OpenAICompatibleProvider):
         try:
             async with aclosing(self._by_responses().stream(request)) as deltas:
                 async for delta in deltas:
-                    started = started or not isinstance(delta, RetryDelta)
+                    started = started or not isinstance(delta, RetryDelta | RetryDue)
                     yield delta
             return
         except ProviderError as error:
@@ -71,6 +71,7 @@ class CompatibleProvider(OpenAICompatibleProvider):
                 yield delta
 
     def _by_responses(self) -> ResponsesProvider:
+        self.http.check_open()
         if self._responses is None:
             self._responses = ResponsesProvider(*self._given, **self._options)
         return self._responses

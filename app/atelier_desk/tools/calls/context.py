@@ -20,7 +20,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.usage import Payment
+from atelier_desk.domain.usage import CheckAgain, Payment
 from atelier_desk.tools.calls.team_interface import Team
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.skills.skill_discovery import folders_of
@@ -81,9 +81,10 @@ class Spending(Protocol):
 
     def room(
         self, info: ModelInfo, prompt_tokens: int, reply_tokens: int
-    ) -> AbstractAsyncContextManager[tuple[int, Used]]:
-        """Within it one request that sends ``prompt_tokens`` is made: most tokens of its reply, and what takes its
-        usage. It counts as the most it may cost from before it is entered; left without its usage, as nothing.
+    ) -> AbstractAsyncContextManager[tuple[int, Used, CheckAgain]]:
+        """Within it one request that sends ``prompt_tokens`` is made: most tokens of its reply, what takes its usage,
+        and what to await before it is sent once more. It counts as the most it may cost from before it is entered; left
+        without its usage, as nothing.
 
         Raises:
             ToolError: a cap of the run or of the month has no room for it.

@@ -58,6 +58,8 @@ class DescribeImage(MediaTool):
             raise ToolError(
                 "{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown
             )
+        if context.spending is None:  # nothing would limit its cost
+            raise ToolError("Pictures can only be described in a run.", code="unsupported")
         context.progress(10, _("Looking at the image"))
         text = await self.services.image_describer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -14,7 +16,7 @@ from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.domain.stream.payloads import Waiting
-from atelier_desk.domain.workflow import RunMode
+from atelier_desk.domain.workflow import RunMode, Workflow
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TWO = (
@@ -157,6 +159,25 @@ async def test_an_edit_is_not_lost_when_another_workflow_is_shown(bench: Bench) 
     bench.controller.set_workflow("w1")
     await settle()
     assert bench.strip.rows[0].editing == "first!"
+
+
+async def test_an_edit_that_comes_too_late_for_a_workflow_out_of_view_is_in_its_draft(bench: Bench) -> None:
+    late = asyncio.Event()
+
+    async def edit(*_args: str) -> None:
+        await late.wait()
+        raise ConflictError("This message is no longer queued: it was sent or removed.")
+
+    bench.engine.set("runs.waiting", "edit", edit)
+    bench.engine.set("workflows", "get", Workflow(id="w1", name="x", draft="begun"))
+    bench.controller.set_workflow("w1")
+    bench.strip.edit_requested.emit("a", "typed for a long time")
+    await settle()
+    bench.controller.set_workflow("w2")
+    late.set()
+    await settle(30)
+    assert bench.engine.calls("workflows.set_draft") == [(("w1", "begun\n\ntyped for a long time", ()), {})]
+    assert bench.composer.field.toPlainText() == ""
 
 
 async def test_an_edit_is_saved_or_cancelled_by_mouse_and_blocks_other_actions(bench: Bench) -> None:

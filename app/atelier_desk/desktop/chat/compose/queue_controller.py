@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
+    from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.events.run import UserMessage
 
 
@@ -80,9 +81,11 @@ class QueueController(QObject):
         try:
             await self._bridge.engine.runs.waiting.edit(workflow_id, message_id, text)
         except ConflictError:  # it was sent at that moment
-            if workflow_id != self._workflow_id:
-                raise
-            self._on_missed(text)
+            if workflow_id == self._workflow_id:
+                self._on_missed(text)
+                return
+            await self._into_draft(workflow_id, text, ())
+            raise
 
     def _on_missed(self, text: str) -> None:
         """Keep the text of an edit that came too late: it can be sent as a new message."""
@@ -110,10 +113,14 @@ class QueueController(QObject):
         if workflow_id == self._workflow_id:
             self._put_back(message)
         else:
-            # Another workflow is in view: the text appears when this one is opened again.
-            row = await self._bridge.engine.workflows.get(workflow_id)
-            attachments = (*row.draft_attachments, *message.attachments)
-            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), attachments)
+            await self._into_draft(workflow_id, message.content, message.attachments)
+
+    async def _into_draft(self, workflow_id: str, text: str, attachments: tuple[Attachment, ...]) -> None:
+        """Append to the draft of a workflow out of view: it appears when that is opened again."""
+        row = await self._bridge.engine.workflows.get(workflow_id)
+        await self._bridge.engine.workflows.set_draft(
+            workflow_id, joined(row.draft, text), (*row.draft_attachments, *attachments)
+        )
 
     def _put_back(self, message: UserMessage) -> None:
         """Return text and attachments to the composer, after its current content."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, replace
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
-from atelier_desk.domain.base_model import new_id
-from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import AtelierError, ContextOverflowError, LimitError, ProviderError
 from atelier_desk.domain.events.run import (
     ContextCompacted,
     EventBody,
@@ -20,14 +18,12 @@ from atelier_desk.domain.events.run import (
     ModelReplied,
     ModelRetried,
     PauseReason,
-    ReplyCutOff,
     RunFinished,
     RunPaused,
     ToolsRefused,
     WindowLearned,
 )
 from atelier_desk.domain.model_messages import (
-    ChatDelta,
     ChatMessage,
     ChatReply,
     ChatRequest,
@@ -35,26 +31,24 @@ from atelier_desk.domain.model_messages import (
     ReasoningDelta,
     ReplyDone,
     RetryDelta,
+    RetryDue,
     Role,
     TextDelta,
     TextTurns,
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.gateways.direct_tool_call import direct_model
 from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import context_fitting, prompt_texts, tool_search
+from atelier_desk.engine.run.request.accounted_request import AccountedRequest
 from atelier_desk.engine.run.request.repetition_detection import Repetition
 from atelier_desk.engine.run.request.reply_processing import (
     Length,
@@ -69,13 +63,11 @@ from atelier_desk.engine.run.request.request_images import with_pictures
 from atelier_desk.engine.run.request.toolset import make_frame, offered_tools, tools_tokens, toolset
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
-from atelier_desk.llm.network.inactivity_timeout import watched
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate, priced
 from atelier_desk.policy import budget
-from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.i18n import N_, _
 
 log = logging.getLogger(__name__)
@@ -98,28 +90,14 @@ class _NoRoomToRetry(Exception):
     """What the failed attempt may have cost leaves no room for the same request."""
 
 
-class ModelCall:
-    """Performs one ``CallModel`` step; the result of ``follow`` is committed with the reply.
-
-    Attributes:
-        message_id: identifies the reply from its first token on.
-        content, reasoning: text streamed so far; a stop during the reply commits it as cut off.
-    """
+class ModelCall(AccountedRequest):
+    """Performs one ``CallModel`` step; the result of ``follow`` is committed with the reply."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
-        self._env = env
-        self._handle = handle
+        super().__init__(env, handle)
         self._teams = teams
         self._follow = follow
-        self.message_id = new_id()
-        self.content = ""
-        self.reasoning = ""
         self._reasoning_ms = 0
-        self._saved_at = env.clock.monotonic()
-        self._estimated = 0
-        self._uncalibrated = 0
-        self._most = Usage()
-        self._hold = Hold(own=True)
         self._frame: PromptFrame | None = None
         self._with_tools = True
         self._searched: tool_search.ToolSearchState | None = None
@@ -127,13 +105,7 @@ class ModelCall:
         self._blind = False
         self._pictured = False
         self._based_on = 0
-        self._begun = False
-        self._sent = False
         self._native_tools = False
-        self._called = ""
-        self._info: ModelInfo | None = None
-        self._broken = False
-        self._partial_saved = False
 
     async def perform(self, *, with_tools: bool) -> None:
         """Make the request and commit the reply, or the failure."""
@@ -173,48 +145,6 @@ class ModelCall:
             await self._commit(opened, ready, reply, duration_ms)
         finally:
             self._release()
-
-    async def _open(self, state: RunState) -> OpenModel:
-        """Return the agent's model; if its server refused tools, in the dialect that needs none."""
-        if state.agent.provider == DIRECT_CALL:
-            return direct_model(state.agent.model)
-        agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
-        return await self._env.gateway.open(agent, state.language)
-
-    def cut_off(self, reason: str) -> list[EventBody]:
-        """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
-        closed_here = not self._broken and reason != "error" and bool(self.content or self.reasoning or self._called)
-        usage = self._used() if closed_here else unended(self._used(), self._most)
-        # A server that has the request charges for it, though it said nothing yet.
-        used = self._begun or (self._sent and usage.cost > 0)
-        if not used or self._partial_saved or self._handle.current.message_id == self.message_id:
-            return []
-        cut = ReplyCutOff(
-            message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
-        )
-        return [cut]
-
-    @property
-    def _prompt_tokens(self) -> int:
-        """What a limit must have room for: a server's low counts never make it less than our own estimate."""
-        return max(self._estimated, self._uncalibrated)
-
-    async def _store_lost(self, *events: EventBody) -> None:
-        """Commit the events of a reply that is cut off. It counts as stored from the time of writing: a stop during the
-        commit would count it once more.
-        """
-
-        def decide(_now: RunState) -> tuple[EventBody, ...]:
-            self._sent, self._partial_saved = False, True
-            return events
-
-        await self._env.journal.append_if(self._handle, decide, clear_partial=True)
-
-    def _used(self) -> Usage:
-        """Return the estimated usage so far: servers report counts only at the end of a reply."""
-        written = estimate(self.content + self.reasoning + self._called)
-        usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
-        return priced(usage, self._info)
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context_fitting.ReadyRequest:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -281,10 +211,20 @@ class ModelCall:
         if isinstance(room, budget.ReachedLimit):
             stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
             await self._env.journal.append_if(
-                self._handle, lambda now: None if now.status.final or now.pause is not None else stopped
+                self._handle,
+                lambda now: None if now.status.final or now.pause is not None else stopped,
+                clear_partial=True,  # of a request that was not sent again for this limit
             )
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
+
+    async def _check_room_again(self) -> None:
+        try:
+            await self._check_again()
+        except LimitError:
+            self._env.month.free(self._hold)
+            self._sent = False
+            raise _NoRoomToRetry from None
 
     async def _reserve_again(self, opened: OpenModel, request: ChatRequest) -> None:
         """Reserve for a request that is sent once more, as the one before counts."""
@@ -295,26 +235,6 @@ class ModelCall:
             raise _NoRoomToRetry
         await self._send(request.max_tokens)
 
-    def _room(
-        self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True
-    ) -> int | budget.ReachedLimit:
-        self._release()
-        self._hold = Hold(own=True)
-        return self._env.month.reserve(
-            self._handle.current,
-            prompt_tokens=prompt_tokens,
-            reply_tokens=reply_tokens,
-            prices=(highest_input_price(opened.info), opened.info.price_output or 0.0),
-            priced=self._env.month.priced(opened.info),
-            within_run=within_run,
-            hold=self._hold,
-        )
-
-    def _release(self) -> None:
-        """Free what is set aside for a request that was not sent; one that was is freed when it is settled."""
-        if self._hold.key is None:
-            self._env.month.free(self._hold)
-
     async def _summarise(self, opened: OpenModel, step: context_fitting.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
         # A summary counts like a reply; without room for it the digest, which is free, is used.
@@ -323,7 +243,7 @@ class ModelCall:
         if opened.dialect is not ToolDialect.GUIDED and not isinstance(room, budget.ReachedLimit):
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
-            except ProviderError as error:
+            except (LimitError, ProviderError) as error:
                 self._sent = False
                 log.warning("summary by the model failed (%s); a digest stands in", error.code)
         by_model = bool(summary.strip())
@@ -376,7 +296,7 @@ class ModelCall:
         await self._send(reply_tokens)
         failed = False
         try:
-            await received.read(self._watched(opened.plain.stream(request)))
+            await received.read(self._watched(opened.plain.stream(request)), self._check_again)
         except ProviderError as error:
             if not received.charged(error):
                 raise
@@ -387,20 +307,6 @@ class ModelCall:
             return "", usage
         return received.reply.content[: max(400, int(window * 0.2 * 3.2))], usage
 
-    async def _send(self, reply_tokens: int) -> None:
-        """Note that a request leaves: from now on it counts by the most it may cost, also after a kill."""
-        self._most = at_most(self._prompt_tokens, reply_tokens, self._info) if self._info is not None else Usage()
-        if self._most.cost:
-            self._env.month.sending(self._hold, SentKey(self._handle.run_id, OWN), self._most.cost)
-            try:
-                await self._save_partial(self._handle.current, self._most)
-            except BaseException:
-                self._env.month.free(self._hold)
-                raise
-        # The provider may have been disabled while the request was prepared; the commit of the error frees the hold.
-        await self._open(self._handle.current)
-        self._sent = True
-
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
@@ -408,7 +314,7 @@ class ModelCall:
         await self._send(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
-                self._begun = self._begun or not isinstance(delta, RetryDelta)
+                self._begun = self._begun or not isinstance(delta, RetryDelta | RetryDue)
                 if length.over(delta):
                     log.warning(
                         "the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens
@@ -427,10 +333,13 @@ class ModelCall:
                     self._env.journal.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
+                elif isinstance(delta, RetryDue):
+                    await self._check_room_again()
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     lost = self.cut_off("error") if delta.charged else []
                     if not lost:
+                        self._sent = self._sent and delta.charged  # a stop while it waits costs nothing
                         await self._env.journal.append(self._handle, retried)
                         continue
                     await self._store_lost(*lost, retried)
@@ -444,32 +353,6 @@ class ModelCall:
                 if self._env.clock.monotonic() - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
                     await self._save_partial(state, unended(self._used(), self._most))
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
-
-    def _stopped(self, reason: FinishReason) -> ChatReply:
-        """Return the received part of a reply whose stream was closed here."""
-        return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
-
-    def _watched(self, deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGenerator[ChatDelta, None]:
-        """Apply the inactivity limit to a root run's reply.
-
-        Sub-agents are watched as a whole, see ``InactivityWatch``.
-        """
-        if self._handle.current.parent_run_id is not None:
-            return deltas
-        return watched(deltas, self._env.clock, self._env.in_force.applied.inactivity_s)
-
-    async def _save_partial(self, state: RunState, usage: Usage) -> None:
-        self._saved_at = self._env.clock.monotonic()
-        provider = self._info.provider if self._info is not None else state.agent.provider
-        await self._env.repos.journal.save_partial(
-            state.run_id,
-            state.workflow_id,
-            self.message_id,
-            content=sanitized(self.content),
-            reasoning=sanitized(self.reasoning),
-            usage=usage,
-            spent=self._env.sent.record(provider, state.agent.model, usage, state) if usage.cost else None,
-        )
 
     async def _commit(
         self, opened: OpenModel, ready: context_fitting.ReadyRequest, reply: ChatReply, duration_ms: int

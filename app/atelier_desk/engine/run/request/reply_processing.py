@@ -14,11 +14,13 @@ from atelier_desk.domain.model_messages import (
     ReasoningDelta,
     ReplyDone,
     RetryDelta,
+    RetryDue,
     TextDelta,
     ToolCallDelta,
     Usage,
 )
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.usage import CheckAgain
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, estimate, priced
 from atelier_desk.support.i18n import N_
 
@@ -101,22 +103,23 @@ class ReceivedReply:
         """Whether any reasoning came."""
         return bool(self._reasoning or (self._done is not None and self._done.reasoning))
 
-    async def read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
-        """Read the reply to its end, or as far as its length is allowed.
+    async def read(self, deltas: AsyncGenerator[ChatDelta, None], check_again: CheckAgain) -> None:
+        """Read the reply to its end, or as far as its length is allowed. ``check_again`` is awaited before the provider
+        sends the request once more, and raises if it must not.
 
         Raises:
             ProviderError: an attempt failed that may be charged for (room for one was reserved), or the stream did.
         """
         try:
-            await self._read(deltas)
+            await self._read(deltas, check_again)
         except ProviderError as error:
             error.charged = error.charged or self._begun
             raise
 
-    async def _read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
+    async def _read(self, deltas: AsyncGenerator[ChatDelta, None], check_again: CheckAgain) -> None:
         async with aclosing(deltas):
             async for delta in deltas:
-                self._begun = self._begun or not isinstance(delta, RetryDelta)
+                self._begun = self._begun or not isinstance(delta, RetryDelta | RetryDue)
                 if self._length.over(delta):
                     self.cut = True
                     return
@@ -126,6 +129,8 @@ class ReceivedReply:
                     self._reasoning.append(delta.content)
                 elif isinstance(delta, ReplyDone):
                     self._done = delta.reply
+                elif isinstance(delta, RetryDue):
+                    await check_again()
                 elif isinstance(delta, RetryDelta) and delta.charged:
                     # Reserved was one request; the next would be a second one to pay for.
                     raise ProviderError(

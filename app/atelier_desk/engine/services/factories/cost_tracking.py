@@ -18,4 +18,6 @@ def month_budget(engine: LazyParts) -> MonthBudget:
 
 def outside_costs(engine: LazyParts) -> OutsideCosts:
     """What embeddings by a server cost."""
-    return OutsideCosts(engine.month_budget, engine.models.stored_info, engine.repos.used, engine.clock)
+    return OutsideCosts(
+        engine.month_budget, engine.models.stored_info, engine.providers.permitted, engine.repos.used, engine.clock
+    )

@@ -1,0 +1,118 @@
+"""The forms in which a server may repeat a secret: as it is, in hexadecimal, in base64, or with escaped characters.
+Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+_ESCAPED = re.compile(
+    r"[\\%&](?:(?<=\\)(?<!\\\\)\\*(?:u00(?P<json>[0-9a-f]{2})|x(?P<c>[0-9a-f]{2})|(?P<itself>[/\"']))"
+    r"|(?<=%)(?:25)*(?P<url>[0-9a-f]{2})"
+    r"|(?<=&)(?:amp;)*#(?:x0*(?P<html>[0-9a-f]{2})|0*(?P<decimal>\d{2,3}));)",
+    re.IGNORECASE,
+)
+"""One visible ASCII character, escaped in JSON, C, addresses or HTML, also more than once."""
+_ESCAPES = ("\\", "%", "&")
+_URL_SAFE = str.maketrans("+/", "-_")
+SUFFICIENT = 16
+"""Characters of base64 that identify a secret: 96 bits."""
+_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+
+
+def plain_forms(secret: str) -> frozenset[str]:
+    """Return the secret and its hexadecimal forms."""
+    data = secret.encode("utf-8", "surrogatepass")
+    return frozenset({secret, data.hex(), data.hex().upper()})
+
+
+def base64_forms(secret: str) -> frozenset[str]:
+    """Return what base64 of any text with the secret in it contains, usual or URL-safe.
+
+    Of three bytes each, the secret may begin at any: characters that also depend on its neighbours are left out. A long
+    part that is the same in both alphabets stands for both.
+    """
+    data = secret.encode("utf-8", "surrogatepass")
+    found: set[str] = set()
+    for before, first in ((0, 0), (1, 2), (2, 3)):
+        text = base64.b64encode(b"\0" * before + data).decode()[first : (before + len(data)) * 8 // 6]
+        common = max(re.split(r"[+/]", text), key=len)
+        found |= {common} if len(common) >= SUFFICIENT else {text, text.translate(_URL_SAFE)}
+    return frozenset(found)
+
+
+def replace_secrets(text: str, plain: Iterable[str], in_base64: Iterable[str], mark: str) -> str:
+    """Replace secrets in any of their forms with ``mark``; the longest come first."""
+    if any(each in text for each in _ESCAPES):
+        unescaped, places = _unescaped(text)
+        if places:
+            spans = [span for form in plain for span in _spans(unescaped, form)]
+            spans += [span for form in in_base64 for span in _base64_spans(unescaped, form)]
+            text = _without_spans(text, [(_place(places, start), _place(places, end)) for start, end in spans], mark)
+    for form in plain:
+        if form in text:
+            text = text.replace(form, mark)
+    for form in in_base64:
+        if form in text:
+            text = _without_spans(text, _base64_spans(text, form), mark)
+    return text
+
+
+def _spans(text: str, form: str) -> Iterator[tuple[int, int]]:
+    start = text.find(form)
+    while start >= 0:
+        yield start, start + len(form)
+        start = text.find(form, start + len(form))
+
+
+def _base64_spans(text: str, form: str) -> Iterator[tuple[int, int]]:
+    """Return where the whole base64 texts are that contain ``form``: their neighbouring characters tell of it too."""
+    end = 0
+    while (start := text.find(form, end)) >= 0:
+        first, end = start, start + len(form)
+        while first > 0 and text[first - 1] in _BASE64:
+            first -= 1
+        while end < len(text) and text[end] in _BASE64:
+            end += 1
+        end += len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
+        yield first, end
+
+
+def _without_spans(text: str, spans: Iterable[tuple[int, int]], mark: str) -> str:
+    pieces, position = [], 0
+    for start, end in sorted(spans):
+        if start >= position:
+            pieces += [text[position:start], mark]
+        position = max(position, end)
+    return "".join(pieces) + text[position:]
+
+
+def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text without escapes, and the places from which on its positions differ from those in ``text``: each
+    as a position in the result and one in ``text`` (none if nothing is escaped).
+    """
+    pieces: list[str] = []
+    places: list[tuple[int, int]] = []
+    length = position = 0
+    for found in _ESCAPED.finditer(text):
+        number = found["json"] or found["c"] or found["url"] or found["html"]
+        char = found["itself"] or chr(int(number, 16) if number else int(found["decimal"]))
+        if not "!" <= char <= "~":
+            continue
+        pieces += [text[position : found.start()], char]
+        length += found.start() - position + 1
+        position = found.end()
+        places += [(length - 1, found.start()), (length, position)]
+    return "".join(pieces) + text[position:], places
+
+
+def _place(places: list[tuple[int, int]], position: int) -> int:
+    """Return the position in the escaped text of one in the text without escapes."""
+    index = bisect_right(places, position, key=lambda each: each[0]) - 1
+    if index < 0:
+        return position
+    here, there = places[index]
+    return there + position - here

@@ -1,0 +1,75 @@
+"""A secret is hidden in whatever form a server repeats it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+
+from atelier_desk.llm.secrets import REDACTED, redact, remember
+
+SECRET = "sk-proj-Ab/Cd+Ef~0123?456789"
+QUOTED = "".join(f"%{ord(char):02x}" for char in SECRET)
+JSON = "".join(f"\\u{ord(char):04X}" for char in SECRET)
+remember(SECRET)
+
+
+def encoded(before: str = "", after: str = "", *, safe: bool = False) -> str:
+    code = base64.urlsafe_b64encode if safe else base64.b64encode
+    return code(f"{before}{SECRET}{after}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        SECRET,
+        quote(SECRET),
+        quote(SECRET, safe=""),
+        quote(quote(SECRET, safe=""), safe=""),
+        QUOTED,
+        QUOTED.upper(),
+        SECRET.replace("s", "%73", 1),
+        SECRET.encode().hex(),
+        SECRET.encode().hex().upper(),
+        JSON,
+        JSON.lower(),
+        JSON.replace("\\", "\\\\"),
+        SECRET.replace("sk", "\\u0073k"),
+        SECRET.replace("/", "\\/"),
+        json.dumps(SECRET)[1:-1].replace("+", "\\u002b"),
+        SECRET.replace("s", "\\x73"),
+        SECRET.replace("s", "&#115;").replace("k", "&#x6b;"),
+        SECRET.replace("s", "&amp;#115;"),
+        *(encoded(before) for before in ("", "u", "us", "user:")),
+        *(encoded(before, after, safe=True) for before in ("", "a:", "ab:") for after in ("", ":", ":x")),
+        *(encoded(before).rstrip("=") for before in ("", "u", "us")),
+        "data:text/plain;base64," + encoded("Bearer "),
+        quote(encoded("user:"), safe=""),
+        encoded("user:").replace("/", "\\/").replace("=", "\\u003d"),
+    ],
+)
+def test_an_encoded_secret_is_hidden_with_all_that_belongs_to_it(repeated: str) -> None:
+    shown = redact(f"100% of \\keys like «{repeated}» are wrong, \\u0041 & so on %")
+    assert shown.startswith("100% of \\keys like «")
+    assert shown.endswith("» are wrong, \\u0041 & so on %")
+    inside = shown.partition("«")[2].partition("»")[0]
+    assert REDACTED in inside
+    assert inside.replace("data:text/plain;base64,", "") == REDACTED
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["C:\\users\\x0\\u0041 100%41 &#65; &amp;", "\\" * 50_000, "%25" * 50_000, "&amp;" * 20_000, "A" * 100_000, ""],
+    ids=["escapes", "backslashes", "percent signs", "ampersands", "letters", "nothing"],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_several_secrets_in_one_text() -> None:
+    remember("another-secret-99")
+    text = f"{encoded('u')} and {QUOTED} and \\u0061nother-secret-99, {SECRET}"
+    assert redact(text) == f"{REDACTED} and {REDACTED} and {REDACTED}, {REDACTED}"
