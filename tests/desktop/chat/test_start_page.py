@@ -93,6 +93,42 @@ async def test_recent_work_is_listed_newest_first_and_opened(qtbot: QtBot, panel
     assert chosen == ["w0"]
 
 
+async def test_recent_work_keeps_its_places_while_it_is_shown(panel: Panel) -> None:
+    second = panel.page.recent.items[1]
+    listed = [*LISTED, workflow("newest", 0)]
+    panel.engine.set("workflows", "list", [each.model_copy(update={"name": f"{each.name}!"}) for each in listed])
+    panel.page.reload()
+    await settle(20)
+    assert [each.split(",")[0] for each in panel.recent()] == ["Name new!", "Name w0!", "Name w1!", "Name w2!"]
+    assert panel.page.recent.items[1] is second, "a click that began on it ends on it"
+    panel.page.hide()
+    panel.page.show()
+    await settle(20)
+    assert [each.split(",")[0] for each in panel.recent()] == ["Name newest!", "Name new!", "Name w0!", "Name w1!"]
+
+
+async def test_agents_keep_their_places_while_the_page_is_shown(panel: Panel) -> None:
+    def names() -> list[str]:
+        cards = [each for each in panel.page.agents.items if each.isVisibleTo(panel.page)]
+        return [each.accessibleName().split(":")[0] for each in cards]
+
+    before = names()
+    ready = before[-1]
+    arrived = [agent("a0", "Aaron"), *AGENTS, agent("a9", ready)]
+    panel.engine.set("agents", "list", arrived)
+    await panel.chat.choices.load()
+    await settle(20)
+    assert names() == [*before, "Aaron"]
+    panel.engine.set("agents", "list", arrived[:-1])
+    await panel.chat.choices.load()
+    await settle(20)
+    assert names() == [*before, "Aaron"], "the added one was removed again"
+    panel.page.hide()
+    panel.page.show()
+    await settle(20)
+    assert names() == ["Aaron", *before[:-1]]
+
+
 async def test_an_example_fills_the_composer_and_is_not_sent(qtbot: QtBot, panel: Panel) -> None:
     panel.cards("example")[0].click()
     field = panel.chat.composer.field
