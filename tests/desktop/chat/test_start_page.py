@@ -12,14 +12,17 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.start_page import CardButton, StartPage
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -91,6 +94,13 @@ async def test_recent_work_is_listed_newest_first_and_opened(qtbot: QtBot, panel
     assert isinstance(line, QPushButton)
     line.click()
     assert chosen == ["w0"]
+
+
+async def test_the_ages_of_recent_work_are_updated(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_format, "utc_now", lambda: utc_now() + timedelta(hours=1))
+    for line in panel.page.recent.items:
+        child(line, MinuteClock).timeout.emit()
+    assert panel.recent()[:2] == ["Name new, 2 hours ago", "Name w0, 3 hours ago"]
 
 
 async def test_recent_work_keeps_its_places_while_it_is_shown(panel: Panel) -> None:

@@ -29,6 +29,7 @@ from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
 from atelier_desk.engine.services.agent_gallery import READY, ReadyAgent
@@ -119,6 +120,7 @@ class RecentButton(QPushButton):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         hbox(self, icon, (self._name, 1), self._time, margins=(10, 6, 10, 6), spacing=10)
         self.show_workflow(workflow)
+        MinuteClock(self, lambda: self.show_workflow(self.workflow))
 
     def show_workflow(self, workflow: Workflow) -> None:
         """Show its present name and time."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.widgets import IconButton, Pill, control, hbox, label, vbox
+from atelier_desk.desktop.widgets import IconButton, Pill, bind_text, control, hbox, label, vbox
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.support.i18n import N_, _
@@ -90,7 +92,9 @@ class RuleList(RowList):
             )
         else:
             text = label(rule.text, "mono", row, wrap=True)
-        facts = label(self._facts(rule), "small", row, wrap=True)
+        facts = label("", "small", row, wrap=True)
+        bind_text(facts, partial(self._facts, rule))
+        MinuteClock(facts, partial(bind_text, facts))
         texts = vbox(None, text, facts, spacing=0)
         if rule_text.unused(rule) and not repository:
             old = control(
