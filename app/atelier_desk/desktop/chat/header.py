@@ -34,8 +34,8 @@ _LEAST_ADDED = 104
 """Pixels at 100 % of a folder's long name for which the names of agent and model are elided."""
 _SPACING, _LEAST_SPACING = 10, 4
 """Pixels between the parts; less where title or names would be elided, and in two lines."""
-_HEIGHT, _LOW_HEIGHT = 28, 24
-"""Height of all buttons in the header, and of those in the second line, in pixels at 100 %."""
+_HEIGHT, _LOW_HEIGHT = 28, 26
+"""Height of all buttons in the header, in one line and in two, in pixels at 100 %."""
 
 
 class _AnswerPart(Picker):
@@ -274,12 +274,9 @@ class ChatHeader(QWidget):
         self._schedule_fit()
 
     def _apply_heights(self) -> None:
-        """Give all buttons of a line the same height."""
-        px = theme().px
-        height = px(_LOW_HEIGHT if self._two_lines else _HEIGHT)
-        for button in (self.left, self.right, self.more):
-            button.setFixedHeight(px(_HEIGHT))
-        for part in (self.answering, *self._added):
+        """Give all buttons in the header the same height."""
+        height = theme().px(_LOW_HEIGHT if self._two_lines else _HEIGHT)
+        for part in (self.left, self.right, self.more, self.answering, *self._added):
             part.setFixedHeight(height)
-        for name in (self.agents, self.models):
-            name.setFixedHeight(height - 2)
+        for part in (self.agents, self.models):
+            part.setFixedHeight(height - 2)
