@@ -83,7 +83,7 @@ class RuleList(RowList):
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        row.setAccessibleName(visible(_("{name}: {text}", name=rule.text, text=self._rule_text(rule))))
+        bind_text(row, name=lambda: visible(_("{name}: {text}", name=rule.text, text=self._rule_text(rule))))
         pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
         repository = rule_text.repository(rule)
         if repository:
@@ -94,7 +94,7 @@ class RuleList(RowList):
             text = label(rule.text, "mono", row, wrap=True)
         facts = label("", "small", row, wrap=True)
         bind_text(facts, partial(self._facts, rule))
-        MinuteClock(facts, partial(bind_text, facts))
+        MinuteClock(row, lambda: (bind_text(row), bind_text(facts)))
         texts = vbox(None, text, facts, spacing=0)
         if rule_text.unused(rule) and not repository:
             old = control(
