@@ -103,9 +103,11 @@ def test_title_and_controls_can_be_read_while_an_agent_works(
     def cut() -> list[str]:
         pickers = [app.find(name, Picker) for name in ("profile-select", "strategy-select")]
         title = window.chat.header.title
+        named = [app.find(name, Picker) for name in ("agent-select", "model-select", "workflow-folders")]
         readable = min(title.sizeHint().width(), theme().px(100))
         return [
             *(each.text() for each in pickers if "…" in each.text()),
+            *(each.objectName() for each in named if not each.text()[:5].isalpha()),
             *([f"{title.text()} has {title.width()}"] if title.width() < readable else []),
             *misfits(window),
         ]

@@ -72,6 +72,37 @@ def test_open_code_shows_complete_lines_only() -> None:
     assert (block.kind, block.language, block.text) == ("code", "python", "a = 1")
 
 
+@pytest.mark.parametrize(
+    ("pieces", "headings"),
+    [
+        (("- outer\n  ", "-", " ", "inner", "\n  - ", "other\n"), 0),
+        (("1. outer\n   ", "-", " inner\n"), 0),
+        (("> - outer\n>   ", "-", " inner\n"), 0),
+        (("a paragraph\n", "-", " an item\n"), 0),
+        (("a paragraph\n", "-", "-", "-", "\n"), 1),
+        (("a paragraph\n", "=", "==", "\n"), 1),
+        (("a paragraph\n", "---", "> an arrow\n"), 0),
+        (("a | b\n", "---", " | ---\n", "1 | 2\n"), 0),
+        (("x = 1\n", "=", " 2\n"), 0),
+    ],
+)
+def test_an_unfinished_line_makes_no_heading_of_the_line_above(pieces: tuple[str, ...], headings: int) -> None:
+    stream, shown = MarkdownStream(), []
+    for piece in pieces:
+        stream.feed(piece)
+        frozen = stream.advance()
+        shown.append(html([*frozen, *stream.open_blocks()]))
+    assert all("<h" not in each for each in shown[:-1]), shown
+    assert shown[-1].count("<h") == headings
+
+
+def test_a_line_of_dashes_at_the_end_is_shown_once_the_text_is_complete() -> None:
+    stream = MarkdownStream()
+    stream.feed("a paragraph\n---")
+    assert html(stream.open_blocks()) == "<p>a paragraph</p>\n"
+    assert html(stream.finish()) == "<h2>a paragraph</h2>\n"
+
+
 def test_math_keeps_its_underscores_and_prices_are_no_math() -> None:
     (block,) = parse("$a_1 * b_1$ costs $5 or $10")
     kinds = [child.type for child in block.tokens[1].children or []]

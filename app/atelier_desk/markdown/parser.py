@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 BlockKind = Literal["prose", "code", "table", "rule"]
 
 
+_UNDECIDED = re.compile(r"(?<=\n)[ \t>]*[-=][-= \t]*\Z")
+"""An unfinished line of nothing but dashes or equals signs below another line, which it would make a heading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One top-level block.
@@ -88,13 +92,17 @@ class MarkdownStream:
         return blocks[:whole]
 
     def open_blocks(self) -> list[Block]:
-        """The tail's blocks if it ended here; an open code block has complete lines only."""
-        if not self.tail.strip():
+        """The tail's blocks if it ended here; an open code block has complete lines only.
+
+        A last line that could still become a list item, a rule, or the line below a heading is left out.
+        """
+        tail = _UNDECIDED.sub("", self.tail)
+        if not tail.strip():
             return []
-        blocks = self._parsed(self.tail, grows=True)[0]
-        if blocks and blocks[-1].kind == "code" and not self.tail.endswith("\n"):
-            end = self.tail.rfind("\n") + 1
-            whole = self._parsed(self.tail[:end], grows=True)[0] if end else []
+        blocks = self._parsed(tail, grows=True)[0]
+        if blocks and blocks[-1].kind == "code" and not tail.endswith("\n"):
+            end = tail.rfind("\n") + 1
+            whole = self._parsed(tail[:end], grows=True)[0] if end else []
             if whole and whole[-1].kind == "code":
                 return whole
         return blocks

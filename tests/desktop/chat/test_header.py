@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import Qt
@@ -15,7 +15,18 @@ from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.desktop.workspace_folders.button import FolderButton
+from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.domain.model_messages import Usage
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge
+
+
+def in_folder(header: ChatHeader, path: str) -> FolderButton:
+    """The header's button of a workflow with this folder."""
+    folders = FolderController(FakeBridge(FakeAtelier()), header)
+    folders.folders = (path,)
+    header.add(button := FolderButton(folders, header))
+    return button
 
 
 def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBot) -> None:
@@ -107,6 +118,7 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     header.set_agents([PickerItem("a", "Architecte")], "a")
     header.set_models([PickerItem("p/m", "gpt-local")], "p/m", "gpt-local")
     header.set_title("Can you isolate the execution of tools and add a test?")
+    folder = in_folder(header, "/home/ada/Dossier Martin")
     window.resize(width, 80)
     window.show()
     qtbot.waitExposed(window)
@@ -115,11 +127,11 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     def settled() -> None:
         parts = [
             part
-            for part in (header.left, header.title, header.answering, header.meter, header.more, header.right)
+            for part in (header.left, header.title, header.answering, folder, header.meter, header.more, header.right)
             if part.isVisible()
         ]
         places = [part.geometry() for part in parts]
-        assert all(one.right() < other.left() for one, other in pairwise(places))
+        assert not any(one.intersects(other) for one, other in combinations(places, 2))
         assert header.width() == width
         assert places[-1].right() <= width
         assert header.meter.isHidden() or header.usage.width() >= header.usage.sizeHint().width()
@@ -147,31 +159,54 @@ def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
         qtbot.waitUntil(partial(usage_is, shown))
 
 
-@pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
-def test_the_title_takes_precedence_over_the_usage_and_the_agents_name(qtbot: QtBot, scale: int, width: int) -> None:
-    """The chat's width in a window of 1024 pixels is 640 at 150 %."""
+@pytest.mark.parametrize(("scale", "width"), [(100, 440), (100, 730), (150, 640), (150, 564)])
+def test_in_a_narrow_header_title_agent_and_folder_have_names(qtbot: QtBot, scale: int, width: int) -> None:
+    """The chat's width in a window of 1024 pixels is 730 at 100 % and 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
     qtbot.addWidget(header)
+    folder = in_folder(header, "/home/ada/Dossier Martin")
     header.setMinimumWidth(100)
-    header.set_agents([PickerItem("a", "Relectrice")], "a")
-    header.set_models([PickerItem("p/m", "gpt-4o-mini")], "p/m", "gpt-4o-mini")
-    header.set_title("Isoler l\u2019exécution des outils")
+    header.set_agents([PickerItem("a", "Relectrice du code")], "a")
+    header.set_models([PickerItem("p/m", "mistral-large-latest")], "p/m", "mistral-large-latest")
+    header.set_title("Planifier la commande du bois pour le mur du fond")
     header.resize(width, 60)
     header.show()
     qtbot.waitExposed(header)
     header.show_usage(Usage(tokens_input=150, tokens_output=12))
 
     def settled() -> None:
-        assert [each.text() for each in (header.agents, header.models)] == ["·", "gpt-4o-mini ▾"]
-        assert not header.agents.icon().isNull()
-        assert "Relectrice" in header.agents.toolTip()
-        assert header.title.width() >= theme().px(120)
+        title = header.title
+        assert title.width() >= title.fontMetrics().horizontalAdvance("Planifier la…")
+        for part, least in ((header.agents, "Relec"), (header.models, "mistr"), (folder, "Dossi")):
+            assert part.text().startswith(least)
+            assert part.full_text in part.toolTip()
+        places = [each.geometry() for each in (title, header.answering, folder)]
+        assert not any(one.intersects(other) for one, other in combinations(places, 2))
 
     qtbot.waitUntil(settled)
-    header.set_title("Isoler")
-    qtbot.waitUntil(lambda: header.agents.text() == "Relectrice ·")
-    assert header.agents.icon().isNull()
+
+
+def test_there_are_two_lines_only_in_a_narrow_header(qtbot: QtBot) -> None:
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.setMinimumWidth(100)
+    header.set_agents([PickerItem("a", "Assistant")], "a")
+    header.set_title("Isolate the execution")
+    header.resize(900, 46)
+    header.show()
+    qtbot.waitExposed(header)
+
+    def lines(number: int) -> bool:
+        return (header.answering.y() > header.title.geometry().bottom()) == (number == 2)
+
+    for width, expected in ((900, 1), (700, 2), (900, 1)):
+        header.resize(width, 60)
+        qtbot.waitUntil(partial(lines, expected))
+        assert header.title.x() >= header.left.geometry().right()
+        assert header.title.width() >= header.title.fontMetrics().horizontalAdvance(header.title.text())
+        if expected == 2:
+            assert header.title.x() == header.answering.x(), "both begin at the same place"
 
 
 def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:

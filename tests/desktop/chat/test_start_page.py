@@ -12,14 +12,17 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.start_page import CardButton, StartPage
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -91,6 +94,49 @@ async def test_recent_work_is_listed_newest_first_and_opened(qtbot: QtBot, panel
     assert isinstance(line, QPushButton)
     line.click()
     assert chosen == ["w0"]
+
+
+async def test_the_ages_of_recent_work_are_updated(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_format, "utc_now", lambda: utc_now() + timedelta(hours=1))
+    for line in panel.page.recent.items:
+        child(line, MinuteClock).timeout.emit()
+    assert panel.recent()[:2] == ["Name new, 2 hours ago", "Name w0, 3 hours ago"]
+
+
+async def test_recent_work_keeps_its_places_while_it_is_shown(panel: Panel) -> None:
+    second = panel.page.recent.items[1]
+    listed = [*LISTED, workflow("newest", 0)]
+    panel.engine.set("workflows", "list", [each.model_copy(update={"name": f"{each.name}!"}) for each in listed])
+    panel.page.reload()
+    await settle(20)
+    assert [each.split(",")[0] for each in panel.recent()] == ["Name new!", "Name w0!", "Name w1!", "Name w2!"]
+    assert panel.page.recent.items[1] is second, "a click that began on it ends on it"
+    panel.page.hide()
+    panel.page.show()
+    await settle(20)
+    assert [each.split(",")[0] for each in panel.recent()] == ["Name newest!", "Name new!", "Name w0!", "Name w1!"]
+
+
+async def test_agents_keep_their_places_while_the_page_is_shown(panel: Panel) -> None:
+    def names() -> list[str]:
+        cards = [each for each in panel.page.agents.items if each.isVisibleTo(panel.page)]
+        return [each.accessibleName().split(":")[0] for each in cards]
+
+    before = names()
+    ready = before[-1]
+    arrived = [agent("a0", "Aaron"), *AGENTS, agent("a9", ready)]
+    panel.engine.set("agents", "list", arrived)
+    await panel.chat.choices.load()
+    await settle(20)
+    assert names() == [*before, "Aaron"]
+    panel.engine.set("agents", "list", arrived[:-1])
+    await panel.chat.choices.load()
+    await settle(20)
+    assert names() == [*before, "Aaron"], "the added one was removed again"
+    panel.page.hide()
+    panel.page.show()
+    await settle(20)
+    assert names() == ["Aaron", *before[:-1]]
 
 
 async def test_an_example_fills_the_composer_and_is_not_sent(qtbot: QtBot, panel: Panel) -> None:

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
@@ -60,12 +61,13 @@ async def test_ages_are_updated_while_the_list_is_visible(
     pane.list.verticalScrollBar().setValue(300)
     later = max(report.updated_at for report in reports) + timedelta(minutes=5)
     monkeypatch.setattr(time_format, "utc_now", lambda: later)
-    pane._clock.timeout.emit()
+    clock = child(pane, MinuteClock)
+    clock.timeout.emit()
     assert "5 minutes ago" in pane.list.item(59).data(Qt.ItemDataRole.AccessibleTextRole)
     assert pane.list.verticalScrollBar().value() == 300
-    assert pane._clock.isActive()
+    assert clock.isActive()
     pane.hide()
-    assert not pane._clock.isActive()
+    assert not clock.isActive()
 
 
 async def test_a_report_opens_at_its_first_line_and_stays_where_it_was_scrolled_to(

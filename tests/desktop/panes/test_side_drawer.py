@@ -113,6 +113,31 @@ async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbo
         assert window.findChildren(QWidget, "drawer-shade") == []
 
 
+async def test_the_cross_on_a_pane_in_the_drawer_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    """It used to close one pane, and the next one appeared in its place."""
+    await narrow(window, qtbot, height=700)
+    open_by_button(window, qtbot)
+    await settle()
+    before = in_sight(window)
+    assert len(before) > 1
+    front = next(name for name in SIDE if not window.rail.docks[name].visibleRegion().isEmpty())
+    cross = child(window, QToolButton, f"hide-{front}")
+    assert cross.toolTip() == cross.accessibleName() == "Close the panes"
+    QTest.mouseClick(cross, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not in_sight(window))
+    assert not window.rail.drawer.open
+    open_by_button(window, qtbot)
+    assert in_sight(window) == before
+
+
+async def test_the_cross_beside_the_conversation_closes_its_pane_alone(window: MainWindow, qtbot: QtBot) -> None:
+    before = in_sight(window)
+    cross = child(window, QToolButton, "hide-memory")
+    assert cross.toolTip() == "Hide Memory"
+    QTest.mouseClick(cross, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: in_sight(window) == before - {"memory"})
+
+
 async def test_a_panes_shortcut_opens_the_drawer_at_it(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
     window.actions_["show-questions"].trigger()

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.projects.code_language_bar import parts_of, share_word
 from atelier_desk.desktop.projects.create_dialog import CreateDialog
 from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import RowRole
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from atelier_desk.support.i18n import spoken
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -39,6 +44,16 @@ def test_languages_after_the_seventh_are_combined_and_no_share_is_zero() -> None
     assert share_word(1, 2) == "50%"
     with spoken("fr"):
         assert share_word(1, 2) == "50\N{NO-BREAK SPACE}%"
+
+
+async def test_the_ages_of_projects_are_updated(
+    window: ProjectsWindow, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_format, "utc_now", lambda: utc_now() + timedelta(minutes=5))
+    for clock in window.findChildren(MinuteClock):
+        clock.timeout.emit()
+    assert window.list.item(0).data(RowRole).facts.startswith("Indexed 5 minutes ago")
+    assert find("project-figure-read").text() == "5 minutes ago"
 
 
 async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, find: Find) -> None:

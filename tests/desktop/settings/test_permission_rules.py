@@ -14,8 +14,11 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.rule_form_and_import import RuleForm, RuleImport
+from atelier_desk.desktop.panes import time_format
+from atelier_desk.desktop.settings.rule_form_and_import import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_tester import call_of
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base_model import utc_now
@@ -93,6 +96,16 @@ async def rule_store(window: SettingsWindow, atelier: Engine) -> RuleStore:
 def listed(find: Find) -> list[str]:
     rows = [button.objectName() for button in find("approval-rules").findChildren(QPushButton)]
     return [name.removeprefix("rule-remove-") for name in rows]
+
+
+async def test_the_time_of_a_rules_last_use_is_updated(
+    rule_store: RuleStore, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_format, "utc_now", lambda: utc_now() + timedelta(hours=2))
+    row = find("rule-section:web_ops")
+    child(row, MinuteClock).timeout.emit()
+    assert row.accessibleName().endswith("used 5 hours ago")
+    assert any(each.text().endswith("used 5 hours ago") for each in row.findChildren(QLabel))
 
 
 async def test_rules_are_listed_by_last_use_with_action_and_scope_and_unneeded_ones_marked(

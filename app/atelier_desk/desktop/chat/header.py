@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
-from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.header_menu import MoreButton
 from atelier_desk.desktop.chat.usage_meter import UsageMeter
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from atelier_desk.domain.model_messages import Usage
 
 
-_WIDE = 640
-"""Below this width in pixels, the header shows only the cost, or the tokens; the tool tip has the rest."""
+_ONE_LINE = 760
+"""Below this width in pixels at 100 %, agent, model and folders are below the title, so that all of them have names."""
 _TITLE = 160
-"""Pixels at 100 % of a long title for which the usage is hidden, and then the agent's name becomes an icon."""
+"""Pixels at 100 % of a long title for which the usage is hidden."""
 _LEAST_TITLE = 110
-"""Pixels at 100 % of a long title for which the model's name is elided too."""
+"""Pixels at 100 % of a long title for which the names of agent and model are elided."""
 _ROOMY_TITLE = 220
 """Pixels at 100 % of a long title for which, and for full names of agent and model, the usage is shortened."""
+_LEAST_ADDED = 104
+"""Pixels at 100 % of a folder's long name for which the names of agent and model are elided."""
 _SPACING, _LEAST_SPACING = 10, 4
-"""Pixels between the parts; less where title or names would be elided."""
-_HEIGHT = 28
-"""Height of all buttons in the header, in pixels at 100 %."""
-_ICON = 14
-"""Size of the agent's icon in pixels at 100 %."""
+"""Pixels between the parts; less where title or names would be elided, and in two lines."""
+_HEIGHT, _LOW_HEIGHT = 28, 26
+"""Height of all buttons in the header, in one line and in two, in pixels at 100 %."""
 
 
 class _AnswerPart(Picker):
@@ -69,29 +69,6 @@ def _tool_tip(title: str, chosen: str) -> str:
 class _AgentPart(_AnswerPart):
     arrow = "·"
     """One control has one arrow, behind the model."""
-    short = False
-    """Whether an icon takes the place of the name, which composer and tool tip name too."""
-
-    def set_short(self, short: bool) -> None:
-        if short != self.short:
-            self.short = short
-            self.apply_style()
-
-    def apply_style(self) -> None:
-        side = theme().px(_ICON)
-        self.setIconSize(QSize(side, side))
-        self.setIcon(theme().icon("bot", "accent", _ICON) if self.short else QIcon())
-        self.updateGeometry()
-
-    def hidden_width(self) -> int:
-        """Pixels that the name would need beyond those of the icon."""
-        if not self.short or self.isHidden():
-            return 0
-        return super().sizeHint().width() - self.iconSize().width() - 4 - self.sizeHint().width()
-
-    def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
-        return QSize(self._width(""), hint.height()) if self.short else hint
 
 
 class AnswerSelect(QFrame):
@@ -141,7 +118,9 @@ class ChatHeader(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._added: list[QWidget] = []
-        self._named = False
+        self._named = self._two_lines = False
+        self._roomy = True
+        """Names and usage are in full, and the title at least in part."""
         self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.state = control(
@@ -160,19 +139,10 @@ class ChatHeader(QWidget):
             IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows")
         )
         self.right = control(IconButton("panel-right", parent=self), "toggle-rail", tip=N_("Show or hide the panes"))
-        self._row = hbox(
-            self,
-            self.left,
-            (self.title, 100),
-            self.state,
-            self.answering,
-            1,
-            self.meter,
-            self.more,
-            self.right,
-            margins=(16, 8, 12, 8),
-            spacing=_SPACING,
-        )
+        self._heading = hbox(None, (self.title, 100), self.state, 1)
+        self._answer = hbox(None, self.answering, 1)
+        self._names = hbox(None, self._heading, (self._answer, 1))
+        self._row = hbox(self, self.left, (self._names, 1), self.meter, self.more, self.right, margins=(16, 8, 12, 8))
         self.agents.chosen.connect(self.agent_chosen)
         self.models.chosen.connect(self.model_chosen)
         self.more.effort_chosen.connect(self.effort_chosen)
@@ -182,7 +152,7 @@ class ChatHeader(QWidget):
     def add(self, widget: QWidget) -> None:
         """Add a widget next to the pickers."""
         self._added.append(widget)
-        self._row.insertWidget(self._row.indexOf(self.answering) + len(self._added), widget)
+        self._answer.insertWidget(len(self._added), widget)
         self._apply_style()
 
     def order_stops(self) -> None:
@@ -208,59 +178,60 @@ class ChatHeader(QWidget):
     def _fit(self) -> None:
         """Distribute the width: the title gets at most its text's width.
 
-        For a long one the usage is hidden first, then the agent's name, and then the model's name is elided.
+        For a long one the usage is hidden first, and then the names of agent, model and folder are elided.
         """
         self.title.ensurePolished()  # before the first show it does not have the title font
         full = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
-        self._fold(full)
-        room = self.width() - self._reserved_width()
-        wanted, kept = (
+        if (two := self.width() < theme().px(_ONE_LINE)) != self._two_lines:
+            self._two_lines = two
+            self._names.setDirection(QBoxLayout.Direction.TopToBottom if two else QBoxLayout.Direction.LeftToRight)
+            self._apply_heights()
+        wanted, least = (
             min(theme().px(each), full) if self._named else theme().px(24) for each in (_TITLE, _LEAST_TITLE)
         )
-        remaining = room - self.meter.sizeHint().width() - self._row.spacing()
+        self._roomy = True
+        whole = self.meter.full_width() + _SPACING + self._needed(min(full, theme().px(_ROOMY_TITLE)), _SPACING)
+        self._roomy = whole <= self.width()
+        spacing = _SPACING if self._roomy and not two else _LEAST_SPACING
+        for each in (self._row, self._names, self._heading, self._answer):
+            if each.spacing() != (apart := 2 if two and each is self._names else spacing):
+                each.setSpacing(apart)
+        self.meter.set_brief(not self._roomy)
+        usage = self.meter.sizeHint().width() + spacing
         if self.isVisible():
-            self.meter.setVisible(remaining - self._names_width() >= wanted)
-        if not self.meter.isHidden():
-            room = remaining
-        self.agents.set_short(room - self._names_width() < wanted)
-        names, least = self.answering.sizeHint().width(), self.answering.minimumSizeHint().width()
-        names = max(least, min(names, room - kept))
-        self.answering.setMinimumWidth(names)
-        self.title.setMinimumWidth(max(theme().px(24), min(full, room - names)))
-        self.title.setMaximumWidth(max(full, self.title.minimumWidth()))
+            self.meter.setVisible(self._needed(wanted, spacing) + usage <= self.width())
+        room = self.width() - self._needed(0, spacing, 0) - (0 if self.meter.isHidden() else usage)
+        names, title = self.answering.sizeHint().width(), theme().px(24)
+        if not two:
+            names = max(self.answering.minimumSizeHint().width(), min(names, room - least))
+            title = max(title, min(full, room - names))
+        self.answering.setMinimumWidth(0 if two else names)
+        self.title.setMinimumWidth(title)
+        self.title.setMaximumWidth(max(full, title))
+        short = max(0, self.answering.minimumSizeHint().width() - room)
+        for added in self._added:
+            added.setMinimumWidth(max(added.minimumSizeHint().width(), self._least_width(added) - short))
 
-    def _names_width(self) -> int:
-        """Pixels of the names of agent and model in full."""
-        return self.answering.sizeHint().width() + self.agents.hidden_width()
+    def _least_width(self, added: QWidget) -> int:
+        """Pixels of an added part that title and names leave it."""
+        full = added.sizeHint().width()
+        return full if self._roomy else min(full, theme().px(_LEAST_ADDED))
 
-    def _fold(self, title: int) -> None:
-        """Shorten the usage if title and pickers would be elided."""
-        margins, shown = (
-            self._row.contentsMargins(),
-            [each for each in self._parts() if each not in (self.title, self.meter)],
-        )
-        needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.full_width()
-        needed += sum(each.sizeHint().width() for each in shown) + _SPACING * (len(shown) + 1)
-        needed += self.agents.hidden_width()
-        if (spacing := _LEAST_SPACING if needed > self.width() else _SPACING) != self._row.spacing():
-            self._row.setSpacing(spacing)
-        self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
+    def _needed(self, title: int, spacing: int, names: int | None = None) -> int:
+        """Pixels needed by everything except the usage.
 
-    def _parts(self) -> list[QWidget]:
-        items = [self._row.itemAt(number) for number in range(self._row.count())]
-        return [
-            part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()
-        ]
-
-    def _reserved_width(self) -> int:
-        """Minimum pixels needed by everything except title, usage, and the names of agent and model."""
+        ``title`` and ``names`` are the widths of title, and of agent and model; None: in full.
+        """
+        answer = []
+        if self.answering.isVisibleTo(self):
+            answer.append(self.answering.sizeHint().width() if names is None else names)
+        answer += [self._least_width(each) for each in self._added if each.isVisibleTo(self)]
+        heading = [title, *([] if self.state.isHidden() else [self.state.sizeHint().width()])]
+        first, second = (sum(each) + spacing * (len(each) - 1) for each in (heading, answer))
         margins = self._row.contentsMargins()
-        widths = [
-            self._row.spacing() + (0 if each is self.answering else each.minimumSizeHint().width())
-            for each in self._parts()
-            if each not in (self.title, self.meter)
-        ]
-        return margins.left() + margins.right() + sum(widths) + self._row.spacing()
+        buttons = sum(each.sizeHint().width() + spacing for each in (self.left, self.more, self.right))
+        middle = max(first, second) if self._two_lines else first + spacing + second
+        return margins.left() + margins.right() + buttons + middle
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
@@ -291,18 +262,21 @@ class ChatHeader(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """The size for the narrowest window: current names are elided there, so they must not widen the window."""
-        names = self.answering.minimumWidth() - self.answering.minimumSizeHint().width()
-        title = self.title.minimumWidth() - theme().px(24)
-        usage = 0 if self.meter.isHidden() else self.meter.minimumSizeHint().width() + self._row.spacing()
-        hint = super().minimumSizeHint()
-        return QSize(hint.width() - max(0, names) - max(0, title) - usage, hint.height())
+        margins = self._row.contentsMargins()
+        answer = [each.minimumSizeHint().width() for each in (self.answering, *self._added) if each.isVisibleTo(self)]
+        state = 0 if self.state.isHidden() else self.state.sizeHint().width()
+        buttons = sum(each.sizeHint().width() + _LEAST_SPACING for each in (self.left, self.more, self.right))
+        middle = max(theme().px(24) + _LEAST_SPACING + state, sum(answer) + _LEAST_SPACING * len(answer))
+        return QSize(margins.left() + margins.right() + buttons + middle, super().minimumSizeHint().height())
 
     def _apply_style(self) -> None:
-        """Give all buttons in the header the same height."""
-        style = theme()
-        for part in (self.left, self.right, self.more, self.answering, *self._added):
-            part.setFixedHeight(style.px(_HEIGHT))
-        for part in (self.agents, self.models):
-            part.setFixedHeight(style.px(_HEIGHT) - 2)
-        self.agents.apply_style()
+        self._apply_heights()
         self._schedule_fit()
+
+    def _apply_heights(self) -> None:
+        """Give all buttons in the header the same height."""
+        height = theme().px(_LOW_HEIGHT if self._two_lines else _HEIGHT)
+        for part in (self.left, self.right, self.more, self.answering, *self._added):
+            part.setFixedHeight(height)
+        for part in (self.agents, self.models):
+            part.setFixedHeight(height - 2)

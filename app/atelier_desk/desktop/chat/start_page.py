@@ -29,9 +29,10 @@ from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
-from atelier_desk.engine.services.agent_gallery import READY
+from atelier_desk.engine.services.agent_gallery import READY, ReadyAgent
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -104,6 +105,7 @@ class RecentButton(QPushButton):
 
     def __init__(self, parent: QWidget, workflow: Workflow) -> None:
         super().__init__(parent)
+        self.workflow = workflow
         self.setObjectName("recent-workflow")
         self.setAutoDefault(False)
         mark(self, "lane")
@@ -113,11 +115,21 @@ class RecentButton(QPushButton):
             lambda: theme().pixmap("message-square", "muted", theme().px(15), icon.devicePixelRatioF()),
             on="look",
         )
-        when = ago(workflow.updated_at)
-        name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
-        for each in (icon, name, time):
+        self._name, self._time = ElidedLabel("", self), label("", "small", self)
+        for each in (icon, self._name, self._time):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        hbox(self, icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
+        hbox(self, icon, (self._name, 1), self._time, margins=(10, 6, 10, 6), spacing=10)
+        self.show_workflow(workflow)
+        MinuteClock(self, lambda: self.show_workflow(self.workflow))
+
+    def show_workflow(self, workflow: Workflow) -> None:
+        """Show its present name and time."""
+        self.workflow = workflow
+        when = ago(workflow.updated_at)
+        if self._name.text() != workflow.name:
+            self._name.setText(workflow.name)
+        if self._time.text() != when:
+            self._time.setText(when)
         self.setAccessibleName(visible(f"{workflow.name}, {when}"))
 
     def sizeHint(self) -> QSize:
@@ -142,7 +154,7 @@ class _Section(QWidget):
         vbox(self, self._heading, self._grid, spacing=6)
 
     def set_items(self, items: Sequence[QWidget]) -> None:
-        for old in self.items:
+        for old in [each for each in self.items if each not in items]:
             self._grid.removeWidget(old)
             old.hide()
             old.deleteLater()
@@ -175,6 +187,9 @@ class _Section(QWidget):
 class StartPage(QScrollArea):
     """``start-page``: shown while no workflow is open.
 
+    While it is shown its cards and lines keep their places, whatever is used or added; their order is renewed when it
+    is shown again.
+
     Signals:
         workflow_chosen: open this workflow.
         goal_chosen: put this example into the composer.
@@ -195,6 +210,12 @@ class StartPage(QScrollArea):
         self._labels: Mapping[str, str] = {}
         self._chosen = self._ready_model = ""
         self._made = self._held = False
+        self._places: list[str] = []
+        """Names of the agents in the order of their cards, own ones and ready-made ones."""
+        self._known: set[str] = set()
+        """Names of all own agents since the page was made."""
+        self._lines: list[RecentButton] = []
+        """Of the recent workflows, in the order they have until the page is shown again."""
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -279,26 +300,40 @@ class StartPage(QScrollArea):
     def _fill_agents(self) -> None:
         for button in self._group.buttons():
             self._group.removeButton(button)
+        own = {each.name: each for each in self._agents}
+        offered = {_(each.name): each for each in READY if _(each.name) not in own}
+        if not self._places or not self.isVisible():
+            self._places = [*own][:MOST_AGENTS]
+            self._places += [*offered][: MOST_AGENTS - len(self._places)]
+        else:  # a ready-made agent that is added stays in its place; any other new one comes last
+            self._places += [name for name in own if name not in {*self._known, *self._places}]
+        self._known.update(own)
         cards: list[QWidget] = []
-        for agent in self._agents[:MOST_AGENTS]:
-            card = CardButton(self._body, "agent-card")
-            card.setCheckable(True)
-            card.setProperty("agent", agent.id)
-            card.setChecked(agent.id == self._chosen)
-            tools = len(agent.config.tools) + len(agent.config.sections)
-            # Outside an f-string, in which message extraction does not find it.
-            counted = ngettext("{n} tool", "{n} tools", tools)
-            card.set_texts(agent.name, f"{agent.config.purpose or counted} · {self._labels[agent.id]}")
-            card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
-            self._group.addButton(card)
-            cards.append(card)
-        used = {each.name for each in self._agents}
-        for ready in [each for each in READY if _(each.name) not in used][: MOST_AGENTS - len(cards)]:
-            card = CardButton(self._body, f"ready-agent-{ready.key}")
-            card.set_texts(_(ready.name), " · ".join(filter(None, (_(ready.purpose), self._ready_model))))
-            card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
-            cards.append(card)
+        for name in self._places:
+            if name in own:
+                cards.append(self._agent_card(own[name]))
+            elif name in offered:
+                cards.append(self._ready_card(offered[name]))
         self.agents.set_items(cards)
+
+    def _agent_card(self, agent: Agent) -> CardButton:
+        card = CardButton(self._body, "agent-card")
+        card.setCheckable(True)
+        card.setProperty("agent", agent.id)
+        card.setChecked(agent.id == self._chosen)
+        tools = len(agent.config.tools) + len(agent.config.sections)
+        # Outside an f-string, in which message extraction does not find it.
+        counted = ngettext("{n} tool", "{n} tools", tools)
+        card.set_texts(agent.name, f"{agent.config.purpose or counted} · {self._labels[agent.id]}")
+        card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
+        self._group.addButton(card)
+        return card
+
+    def _ready_card(self, ready: ReadyAgent) -> CardButton:
+        card = CardButton(self._body, f"ready-agent-{ready.key}")
+        card.set_texts(_(ready.name), " · ".join(filter(None, (_(ready.purpose), self._ready_model))))
+        card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
+        return card
 
     def _open_gallery(self) -> None:
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
@@ -321,12 +356,18 @@ class StartPage(QScrollArea):
         if not self._made:
             self._make()
         found = await self._bridge.engine.workflows.list(limit=RECENT * 2, archived=False)
-        newest = sorted((each for each in found if each.head_run_id), key=lambda each: each.updated_at, reverse=True)[
-            :RECENT
-        ]
-        lines = [RecentButton(self._body, each) for each in newest]
-        for line, each in zip(lines, newest, strict=True):
-            line.clicked.connect(partial(self.workflow_chosen.emit, each.id))
+        newest = sorted((each for each in found if each.head_run_id), key=lambda each: each.updated_at, reverse=True)
+        left = {each.id: each for each in newest}
+        lines: list[RecentButton] = []
+        for line in self._lines:
+            if (workflow := left.pop(line.workflow.id, None)) is not None:
+                line.show_workflow(workflow)
+                lines.append(line)
+        for workflow in [*left.values()][: RECENT - len(lines)]:
+            line = RecentButton(self._body, workflow)
+            line.clicked.connect(partial(self.workflow_chosen.emit, workflow.id))
+            lines.append(line)
+        self._lines = lines
         self.recent.set_items(lines)
 
     def _on_changed(self, topic: Topic, _key: str) -> None:
@@ -335,6 +376,10 @@ class StartPage(QScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._lines = []
+        self._places = []
+        if self._made:
+            self._fill_agents()
         self.reload()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -359,6 +404,7 @@ class StartPage(QScrollArea):
                 section.fit(width)
 
     def _fill(self) -> None:
+        self._places = []  # ready-made agents have other names now
         if self._made:
             self._fill_examples()
             self._fill_agents()

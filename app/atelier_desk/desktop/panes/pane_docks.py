@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6 import QtWidgets  # for QTabWidget: importing it makes its class before the first paint
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
@@ -90,16 +91,16 @@ class _DockTitle(QWidget):
 
 
 class _DockButtons(QWidget):
-    """Buttons to detach and hide a pane, on the right of its heading."""
+    """Buttons to detach and hide a pane, on the right of its heading. In the drawer, the second one closes that."""
 
-    def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
+    def __init__(self, dock: QDockWidget, entry: PaneEntry, drawer: SideDrawer) -> None:
         super().__init__()
         self._float = control(
             IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock)
         )
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         hbox(self, self._float, self._close, spacing=0)
-        self._close.clicked.connect(dock.close)
+        self._close.clicked.connect(lambda: drawer.shut() if drawer.holds(entry.name) else dock.close())
         self._float.describe(
             lambda: (
                 _("Dock {pane}", pane=_(entry.title))
@@ -107,8 +108,18 @@ class _DockButtons(QWidget):
                 else _("Open {pane} in a window", pane=_(entry.title))
             )
         )
-        self._close.describe(lambda: _("Hide {pane}", pane=_(entry.title)))
-        dock.topLevelChanged.connect(lambda *_on: bind_text(self._float))
+        self._close.describe(
+            lambda: _("Close the panes") if drawer.holds(entry.name) else _("Hide {pane}", pane=_(entry.title))
+        )
+        dock.topLevelChanged.connect(lambda *_on: self._describe())
+
+    def _describe(self) -> None:
+        for each in (self._float, self._close):
+            bind_text(each)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._describe()  # the window may have become narrow or wide meanwhile
 
 
 def tear_off(dock: QDockWidget) -> None:
@@ -461,7 +472,7 @@ class Rail(QWidget):
         pane.filled.connect(self._refold)
         pane.waiting.connect(partial(self._badge, name))
         pane.counted.connect(partial(self._on_counted, name))
-        pane.tools.addWidget(_DockButtons(dock, entry))
+        pane.tools.addWidget(_DockButtons(dock, entry, self.drawer))
         self.panes[name] = pane
         if self._workflow_id is not None:
             pane.set_workflow(self._workflow_id)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
@@ -15,7 +15,6 @@ from atelier_desk.desktop.panes.pane_base import Pane, offer_undo, toast, toasts
 from atelier_desk.desktop.panes.time_format import ago, number, size
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.questions.reminder import MINUTE_MS
 from atelier_desk.desktop.widgets import (
     Card,
     ElidedLabel,
@@ -30,6 +29,7 @@ from atelier_desk.desktop.widgets import (
 )
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.list_rows import RowRole, show_row
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
@@ -73,9 +73,7 @@ class ReportsPane(Pane):
         self._open = ""
         self._text = ""
         self._damaged = False
-        self._clock = QTimer(self)
-        self._clock.setInterval(MINUTE_MS)
-        self._clock.timeout.connect(self._show_ages)
+        MinuteClock(self, self._show_ages)
         self._stack = QStackedWidget(self)
         self.empty = EmptyState(
             "file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self
@@ -205,15 +203,6 @@ class ReportsPane(Pane):
         for item in map(self.list.item, range(self.list.count())):
             row = item.data(RowRole)
             show_row(item, replace(row, facts=facts.get(row.title, row.facts)))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._show_ages()
-        self._clock.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._clock.stop()
 
     @property
     def editing(self) -> bool:

@@ -112,6 +112,10 @@ class SideDrawer(QObject):
         dock = self._docks[name]
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
 
+    def holds(self, name: str) -> bool:
+        """Whether a pane is in the open drawer: among others, which are behind its tab or above it."""
+        return self.open and self.at_side(name)
+
     def docked_panes(self) -> set[str]:
         """The panes docked at the sides in a wide window, as saved with the layout."""
         if not self.narrow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent
@@ -14,6 +15,8 @@ from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_l
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.list_rows import RowRole, show_row
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain.project import IngestStage, IngestState, Project
 from atelier_desk.presentation.project_text import RUNNING, state_word
 from atelier_desk.support.i18n import N_, _
@@ -38,6 +41,7 @@ class ProjectList(QListWidget):
         self.projects: Sequence[Project] = ()
         self.states: Mapping[str, IngestState] = {}
         bind(self._fill, on="language")
+        MinuteClock(self, self._show_ages)
         self.currentItemChanged.connect(lambda *_items: self.project_chosen.emit(self.chosen))
         bind_text(self, name=N_("Projects"))
 
@@ -66,6 +70,10 @@ class ProjectList(QListWidget):
             two_line_item(self, project.id, project.name, self._facts(project), icon, role)
         self.blockSignals(False)
         self.choose(chosen if any(each.id == chosen for each in projects) else projects[0].id if projects else "")
+
+    def _show_ages(self) -> None:
+        for project, item in zip(self.projects, map(self.item, range(self.count())), strict=True):
+            show_row(item, replace(item.data(RowRole), facts=self._facts(project)))
 
     def choose(self, project_id: str) -> None:
         """Select a project."""

@@ -36,6 +36,7 @@ from atelier_desk.desktop.widgets import (
     label,
     vbox,
 )
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.presentation.project_text import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
@@ -119,6 +120,7 @@ class OverviewPage(QWidget):
         self.progress.resume_requested.connect(lambda: self.read_requested.emit(False))
         bind(self._inner.setMaximumWidth, lambda: theme().px(COLUMN))
         bind(self._update_texts)
+        MinuteClock(self, self._update_texts)
 
     def _build_head(self) -> QVBoxLayout:
         self.name = control(ElidedLabel("", self), "project-title", look="title")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.widgets import IconButton, Pill, control, hbox, label, vbox
+from atelier_desk.desktop.widgets import IconButton, Pill, bind_text, control, hbox, label, vbox
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.support.i18n import N_, _
@@ -81,7 +83,7 @@ class RuleList(RowList):
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        row.setAccessibleName(visible(_("{name}: {text}", name=rule.text, text=self._rule_text(rule))))
+        bind_text(row, name=lambda: visible(_("{name}: {text}", name=rule.text, text=self._rule_text(rule))))
         pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
         repository = rule_text.repository(rule)
         if repository:
@@ -90,7 +92,9 @@ class RuleList(RowList):
             )
         else:
             text = label(rule.text, "mono", row, wrap=True)
-        facts = label(self._facts(rule), "small", row, wrap=True)
+        facts = label("", "small", row, wrap=True)
+        bind_text(facts, partial(self._facts, rule))
+        MinuteClock(row, lambda: (bind_text(row), bind_text(facts)))
         texts = vbox(None, text, facts, spacing=0)
         if rule_text.unused(rule) and not repository:
             old = control(

@@ -139,7 +139,12 @@ class ListRow:
 
 
 def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListRow) -> None:
-    """Show a row in an item: its title as text, everything as accessible text and tool tip."""
+    """Show a row in an item: its title as text, everything as accessible text and tool tip.
+
+    An item that already shows it is not repainted.
+    """
+    if row == (item.data(0, RowRole) if isinstance(item, QTreeWidgetItem) else item.data(RowRole)):
+        return
     values = {
         Qt.ItemDataRole.DisplayRole: visible(row.title or row.heading),
         Qt.ItemDataRole.ToolTipRole: plain_tip(row.tip or "\n".join(filter(None, (row.title, row.facts)))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets.list_rows import RowRole
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.desktop.workspace_folders.held_file_row import HeldRow
 from atelier_desk.domain.errors import ConflictError, ToolError
@@ -80,6 +82,24 @@ async def test_changes_are_a_tree_with_action_and_author(pane: FilesPane) -> Non
     assert accessible_texts["src/"] == "src/, 1 change · Ada"
     assert accessible_texts["a.py"].startswith("a.py, edited · Ada")
     assert accessible_texts["old.txt → new.txt"].endswith("undone")
+
+
+async def test_the_ages_of_changes_are_updated_in_place(pane: FilesPane, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = child(pane.list, MinuteClock)
+    pane.open("1")
+    await settle()
+    for minutes in (5, 6):
+        monkeypatch.setattr(time_format, "utc_now", lambda minutes=minutes: WHEN + timedelta(minutes=minutes))
+        for clock in (tree, *pane._facts.findChildren(MinuteClock)):
+            clock.timeout.emit()
+        item, age = row(pane, "a.py"), f"{minutes} minutes ago"
+        assert age in item.data(0, Qt.ItemDataRole.AccessibleTextRole)
+        assert age in item.toolTip(0)
+        assert age in pane._facts.text()
+    pane.close_change()
+    assert tree.isActive()
+    pane.hide()
+    assert not tree.isActive()
 
 
 async def test_the_first_focus_of_the_keyboard_is_the_list_once_it_is_read(

@@ -17,6 +17,7 @@ from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
@@ -248,11 +249,12 @@ async def test_cards_show_how_long_they_wait(shown: Show, monkeypatch: pytest.Mo
     await inbox.begin()
     asked = inbox.presenter.queue.pending()[0].created_at
     monkeypatch.setattr(time_format, "utc_now", lambda: asked + timedelta(minutes=3))
-    assert inbox.pane._clock.isActive()
-    inbox.pane._clock.timeout.emit()
+    clock = child(inbox.pane, MinuteClock)
+    assert clock.isActive()
+    clock.timeout.emit()
     assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"
     inbox.pane.hide()
-    assert not inbox.pane._clock.isActive()
+    assert not clock.isActive()
     inbox.window.deleteLater()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -12,9 +13,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
 from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
 from tests.desktop.panes.conftest import Show
@@ -51,6 +55,22 @@ async def test_pages_of_a_hundred_are_loaded_while_scrolling(pane: MemoryPane, a
     offsets = [kwargs["offset"] for _args, kwargs in atelier.calls("memories.list")]
     assert offsets == [0, 100, 200]
     assert model.index(249, 0).data() == "Fact number 249"
+
+
+async def test_only_rows_whose_age_has_another_text_are_repainted(
+    pane: MemoryPane, atelier: FakeAtelier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = utc_now()
+    ages = (timedelta(minutes=3), timedelta(days=2, minutes=30))
+    atelier.set("memories", "list", [memory(at, created_at=now - age) for at, age in enumerate(ages)])
+    pane.reload()
+    await settle()
+    painted: list[int] = []
+    pane.list.memories.dataChanged.connect(lambda first, last: painted.extend(range(first.row(), last.row() + 1)))
+    monkeypatch.setattr(time_format, "utc_now", lambda: now + timedelta(minutes=2))
+    child(pane.list, MinuteClock).timeout.emit()
+    assert painted == [0]
+    assert "5 minutes ago" in pane.list.model().index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
 async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_score(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -18,8 +19,8 @@ from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
-from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
-from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole, show_row
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain.file_change import Change
 from atelier_desk.presentation.file_change_text import ACTIONS, mark_text, path_text, state_text
 from atelier_desk.support.i18n import _, ngettext
@@ -53,6 +54,7 @@ class ChangeTree(QTreeWidget):
         self.itemClicked.connect(lambda item, *_: self._on_item(item))
         self.itemExpanded.connect(lambda item: self._closed.discard(item.data(0, KeyRole)))
         self.itemCollapsed.connect(lambda item: self._closed.add(item.data(0, KeyRole)))
+        MinuteClock(self, self._show_ages)
         bind(self._apply_style)
 
     def show_changes(self, changes: Sequence[Change], marks: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -122,23 +124,29 @@ class ChangeTree(QTreeWidget):
     def _folder(self, parent: QTreeWidgetItem, key: str, title: str, node: _Node) -> QTreeWidgetItem:
         inside = _all(node)
         alive = any(change.undoable for change in inside)
-        return self._item(parent, key, title, counted(inside), "folder", "accent" if alive else "muted")
+        role: Role = "accent" if alive else "muted"
+        return self._item(parent, key, ListRow(title, facts=counted(inside), icon="folder", role=role))
 
     def _row(self, parent: QTreeWidgetItem, key: str, title: str, details: str, change: Change) -> QTreeWidgetItem:
         sources = self._marks.get(marked_path(change), ())
         role: Role = "warn" if sources else "accent" if change.undoable else "muted"
-        item = self._item(parent, key, title, details, "triangle-alert" if sources else ICONS[change.action], role)
-        item.setToolTip(
-            0, plain_tip("\n".join(filter(None, (path_text(change), details, mark_text(sources) if sources else ""))))
-        )
-        return item
+        tip = "\n".join(filter(None, (path_text(change), details, mark_text(sources) if sources else "")))
+        icon = "triangle-alert" if sources else ICONS[change.action]
+        return self._item(parent, key, ListRow(title, facts=details, icon=icon, role=role, tip=tip))
 
     @staticmethod
-    def _item(parent: QTreeWidgetItem, key: str, title: str, details: str, icon: str, role: Role) -> QTreeWidgetItem:
+    def _item(parent: QTreeWidgetItem, key: str, row: ListRow) -> QTreeWidgetItem:
         item = QTreeWidgetItem(parent)
         item.setData(0, KeyRole, key)
-        show_row(item, ListRow(title, facts=details, icon=icon, role=role))
+        show_row(item, row)
         return item
+
+    def _show_ages(self) -> None:
+        for item in self.rows():
+            if (change := self._changes.get(item.data(0, KeyRole))) is not None:
+                row, above = item.data(0, RowRole), item.parent()
+                details = facts(change, action=above is None or not above.data(0, KeyRole).endswith("\n"))
+                show_row(item, replace(row, facts=details, tip=row.tip.replace(row.facts, details)))
 
     def _open_again(self, current: str) -> None:
         for item in self.rows():

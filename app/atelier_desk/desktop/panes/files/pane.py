@@ -28,6 +28,7 @@ from atelier_desk.desktop.widgets import (
     label,
     vbox,
 )
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows
 from atelier_desk.desktop.workspace_folders.held_file_row import WHY, HeldRow
@@ -124,6 +125,7 @@ class FilesPane(Pane):
         more.clicked.connect(lambda *_: self._menu(self._open, more.mapToGlobal(QPoint(0, more.height()))))
         top = hbox(None, back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
+        MinuteClock(self._facts, self._show_facts)
         self.diff = DiffView(self)
         self._no_text = bind_text(label("", "muted", self), N_("There is no text to compare."))
         body = vbox(None, (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
@@ -163,6 +165,10 @@ class FilesPane(Pane):
         self._open = tuple(change for change in changes if change.id in read)
         self._show()
 
+    def _show_facts(self) -> None:
+        if self._held_open is None and self._open:
+            self._facts.setText(facts(self._open[0]) if len(self._open) == 1 else counted(self._open))
+
     def _show(self) -> None:
         self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
         reading = bool(self._open) or self._held_open is not None
@@ -196,7 +202,7 @@ class FilesPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         elif self._open:
             self._name.setText(", ".join(dict.fromkeys(path_text(change) for change in reversed(self._open))))
-            self._facts.setText(facts(self._open[0]) if len(self._open) == 1 else counted(self._open))
+            self._show_facts()
             self._undo.setEnabled(any(change.undoable for change in self._open))
             self._stack.setCurrentWidget(self._reader)
         else:

@@ -7,8 +7,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.pending_requests import card_for, group_key
@@ -21,6 +20,7 @@ from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ NOTHING = (
 SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
 """Number of most recently changed workflows searched for unseen ends."""
-MINUTE_MS = 60_000
 
 
 class InboxPane(Pane):
@@ -65,9 +64,6 @@ class InboxPane(Pane):
         self._news: _News = ([], [])
         self._ended: dict[str, NewsCard] = {}
         self._places: list[object] = []
-        self._clock = QTimer(self)
-        self._clock.setInterval(MINUTE_MS)
-        self._clock.timeout.connect(self._show)
         self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
         self.empty = EmptyState("inbox", *NOTHING, parent=self)
@@ -92,6 +88,7 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         bind_text(self.heading, N_("Inbox"))
+        MinuteClock(self, self._show)  # the cards show waiting times
         bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:
@@ -251,15 +248,6 @@ class InboxPane(Pane):
         question = presenter.queue.get(item_id)
         assert question is not None
         return QuestionCard(question, presenter, content)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._show()
-        self._clock.start()  # the cards show waiting times
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._clock.stop()
 
     def _limit_cards(self) -> None:
         """Limit approvals to the pane's height, so that their buttons are visible."""

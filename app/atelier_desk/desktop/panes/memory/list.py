@@ -15,7 +15,9 @@ from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.date_format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -110,9 +112,12 @@ class MemoryModel(QAbstractListModel):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.rows: list[MemoryRow] = []
+        self._aged_at = utc_now()
+        """When the ages were shown last."""
 
     def set_rows(self, rows: list[MemoryRow]) -> None:
         """Replace the rows; if only contents changed, selection and scroll position stay."""
+        self._aged_at = utc_now()
         if rows and [row.memory.id for row in rows] == [row.memory.id for row in self.rows]:
             self.rows = rows
             self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
@@ -127,6 +132,13 @@ class MemoryModel(QAbstractListModel):
             self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(rows) - 1)
             self.rows = [*self.rows, *rows]
             self.endInsertRows()
+
+    def show_ages(self) -> None:
+        """Repaint the rows whose age has another text now."""
+        before, self._aged_at = self._aged_at, utc_now()
+        for at, created in enumerate(row.memory.created_at for row in self.rows):
+            if ago(created, before) != ago(created):
+                self.dataChanged.emit(self.index(at), self.index(at))
 
     def row_of(self, memory_id: str) -> int:
         return next((number for number, row in enumerate(self.rows) if row.memory.id == memory_id), -1)
@@ -181,6 +193,7 @@ class MemoryListView(QListView):
         self.setModel(self.memories)
         style_list(self, RowDelegate(self, lambda index: list_row(index.data(MemoryRole)), size=13, pad=8))
         mark(self, "memories")
+        MinuteClock(self, self.memories.show_ages)
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
 
