@@ -3,6 +3,8 @@
 # judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError
@@ -105,3 +107,23 @@ async def test_a_regenerated_answer_is_a_branch_next_to_the_old_one(open_atelier
         assert rows == {first: None, second: first, other: first, edited: first}
     assert [m.content for m in model.requests[2].messages[1:]] == ["first", "one", "second"]
     assert [m.content for m in model.requests[3].messages[1:]] == ["first", "one", "changed"]
+
+
+async def test_a_stopped_reply_belongs_to_its_own_branch_and_to_copies_of_it(open_atelier: Opener) -> None:
+    model = ScriptedModel(["the first long answer", "another", "more", "more"], gate=asyncio.Event())
+    assert model.gate is not None
+    said = "the first long a\n\n[This reply was interrupted here.]"
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        await atelier.runs.cancel(run_id)
+        model.gate.set()
+        copy = await atelier.runs.fork(workflow_id, at=max(each.seq for each in seen.events))
+        exported = await atelier.workflows.export(workflow_id)
+        await atelier.runs.wait(await atelier.runs.regenerate(workflow_id, run_id))
+        assert [each.content for each in model.requests[-1].messages[1:]] == ["hello"]
+        imported = (await atelier.workflows.import_(exported)).workflow
+        for other in (copy.id, imported.id):
+            await atelier.runs.wait(await atelier.runs.send(other, "go on", agent=agent()))
+            assert [each.content for each in model.requests[-1].messages[1:]] == ["hello", said, "go on"]
