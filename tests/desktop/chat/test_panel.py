@@ -289,6 +289,38 @@ async def test_steering_messages_are_sent_to_the_engine(harness: PanelHarness) -
     assert harness.engine.calls("runs.cancel") == [(("r1",), {})]
 
 
+async def test_a_failed_turn_is_asked_of_the_model_picked_since(harness: PanelHarness) -> None:
+    details = {"code": "busy", "agent_id": "Ada", "model_provider": "p", "model": "m"}
+    harness.rows[1:] = [
+        Message(id="e1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.NOTICE, kind="error", details=details)
+    ]
+    await harness.open()
+    entry = harness.panel.view.entries[-1]
+    entry.actionable = True
+    harness.panel.pages.changed.emit([("update", entry)])
+    harness.panel.header.model_chosen.emit("p/big")
+    widget = harness.panel.view.widget_of(entry)
+    assert widget is not None
+    child(widget, QPushButton, "notice-ask-picked").click()
+    await settle(30)
+    assert harness.engine.calls("runs.regenerate") == [(("w1", "r1"), {"provider": "p", "model": "big"})]
+
+
+async def test_a_stopped_reply_is_continued_by_an_ordinary_message(harness: PanelHarness) -> None:
+    await harness.open()
+    harness.event("workflow_start")
+    harness.event("message", message_id="a2", role="assistant", content="par", cut_off=True)
+    harness.event("run_status", status="cancelled", message_id="end")
+    await settle(30)
+    widget = harness.panel.view.widget_of(harness.panel.view.entries[-1])
+    assert widget is not None
+    child(widget, QPushButton, "notice-continue-reply").click()
+    await settle(30)
+    assert not widget.findChildren(QPushButton, "notice-continue-reply"), "a second click would send it twice"
+    sent = [args[:2] for args, _options in harness.engine.calls("runs.send")]
+    assert sent == [("w1", "Continue exactly where you stopped.")]
+
+
 @pytest.mark.parametrize(("effect", "warnings"), [("write", 1), ("read", 0)])
 async def test_regenerating_a_turn_warns_of_changes_its_calls_made(
     harness: PanelHarness, effect: str, warnings: int

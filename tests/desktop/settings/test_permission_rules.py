@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.rule_form_and_import import RuleForm, RuleImport
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.settings.rule_form_and_import import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_tester import call_of

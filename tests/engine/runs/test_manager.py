@@ -164,7 +164,11 @@ async def test_interrupting_message_stops_the_reply_and_is_answered_at_once(open
         await atelier.runs.send(workflow_id, "stop, do this", strategy=Dispatch.REDIRECT)
         gate.set()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "stop, do this"]
+    assert [message.content for message in model.requests[1].messages[1:]] == [
+        "hello",
+        "first that is no\n\n[This reply was interrupted here.]",
+        "stop, do this",
+    ]
 
 
 async def test_interrupting_message_closes_a_pending_question(open_atelier: Opener) -> None:

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import PauseReason, ReplyCutOff, RunPaused, RunResumed
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
@@ -181,6 +181,28 @@ async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(op
             assert (row.status, row.elapsed_ms) == (RunStatus.INTERRUPTED, 0)
             assert await ended_by(atelier, run_id) == ["killed"]
             assert [cut.content for cut in await bodies(atelier, run_id, ReplyCutOff)] == ["an ans"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "requests"),
+    [
+        (Dispatch.REDIRECT, [["go", "an ans\n\n[This reply was interrupted here.]", "shorter"]]),
+        # A queued message waits for the answer, which is requested again.
+        (Dispatch.QUEUE, [["go"], ["go", "Done.", "shorter"]]),
+    ],
+)
+async def test_a_message_after_a_kill_follows_what_the_reply_had_said(
+    strategy: Dispatch, requests: list[list[str]], open_atelier: Opener
+) -> None:
+    async with open_atelier(stuck()) as atelier:
+        workflow_id, run_id, _ = await at_work(atelier)
+        await atelier.repos.journal.save_partial(run_id, workflow_id, "m", content="an ans", reasoning="")
+        await killed(atelier)
+    model = ScriptedModel(["Done.", "Shorter."])
+    async with open_atelier(model) as atelier:
+        await atelier.runs.send(workflow_id, "shorter", agent=agent(), strategy=strategy)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [[each.content for each in request.messages[1:]] for request in model.requests] == requests
 
 
 async def test_a_listing_shows_a_killed_run_as_interrupted_and_starts_nothing(open_atelier: Opener) -> None:

@@ -3,9 +3,11 @@
 # judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events.run import ModelReplied, RunPaused
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
@@ -105,3 +107,40 @@ async def test_a_regenerated_answer_is_a_branch_next_to_the_old_one(open_atelier
         assert rows == {first: None, second: first, other: first, edited: first}
     assert [m.content for m in model.requests[2].messages[1:]] == ["first", "one", "second"]
     assert [m.content for m in model.requests[3].messages[1:]] == ["first", "one", "changed"]
+
+
+async def test_a_stopped_reply_belongs_to_its_own_branch_and_to_copies_of_it(open_atelier: Opener) -> None:
+    model = ScriptedModel(["the first long answer", "another", "more", "more"], gate=asyncio.Event())
+    assert model.gate is not None
+    said = "the first long a\n\n[This reply was interrupted here.]"
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        await atelier.runs.cancel(run_id)
+        model.gate.set()
+        copy = await atelier.runs.fork(workflow_id, at=max(each.seq for each in seen.events))
+        exported = await atelier.workflows.export(workflow_id)
+        await atelier.runs.wait(await atelier.runs.regenerate(workflow_id, run_id))
+        assert [each.content for each in model.requests[-1].messages[1:]] == ["hello"]
+        imported = (await atelier.workflows.import_(exported)).workflow
+        for other in (copy.id, imported.id):
+            await atelier.runs.wait(await atelier.runs.send(other, "go on", agent=agent()))
+            assert [each.content for each in model.requests[-1].messages[1:]] == ["hello", said, "go on"]
+
+
+async def test_a_failed_turn_is_asked_of_another_model_beside_it(open_atelier: Opener) -> None:
+    broken = ProviderError("no", code="auth", recoverable=False)
+    models = {"small": ScriptedModel([broken]), "big": ScriptedModel(["Here it is."])}
+    async with open_atelier(model_factory=lambda agent: models[agent.model]) as atelier:
+        workflow_id, failed = await start(atelier, agent=agent(model="small"))
+        await atelier.runs.wait(failed)
+        (error,) = [row for row in await atelier.repos.messages.page(workflow_id) if row.kind == "error"]
+        asked = {"agent_id": "", "model_provider": "local", "model": "small"}
+        assert asked.items() <= error.details.items()
+        run_id = await atelier.runs.regenerate(workflow_id, failed, provider="local", model="big")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        shown = await atelier.workflows.transcript(workflow_id)
+    assert [entry.message.content for entry in shown] == ["hello", "Here it is."]
+    assert shown[0].branch is not None
+    assert shown[0].branch.runs == (failed, run_id)

@@ -16,7 +16,18 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, last_message, of, rows, run, run_on, talk_of, world
+from tests.engine.runs.runs_on_fake_servers import (
+    SERVERS,
+    agent,
+    is_chat,
+    last_message,
+    of,
+    rows,
+    run,
+    run_on,
+    talk_of,
+    world,
+)
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.openai import FakeOpenAI
@@ -81,6 +92,43 @@ async def test_continuing_sends_the_partial_reply_and_a_message(kind: str, tmp_p
     assert "where you stopped" in talked[2][1]
     assert "was empty" in talked[2][1]
     assert [(row.content, row.details) for row in shown][-1] == (" three.", {})
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_the_next_message_sends_what_a_stopped_reply_had_said(kind: str, tmp_path: Path) -> None:
+    said = "Red, orange, yellow, green, blue, indigo, violet."
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Reply(text=said, hold_after=7, gate=asyncio.Event()), Reply(text="Green, blue."))
+        workflow = await atelier.workflows.create()
+        seen = Recorder(atelier)
+        stopped = await atelier.runs.send(workflow.id, "List the colours", agent=agent())
+        await seen.until(ChunkType.TOKEN)
+        await atelier.runs.cancel(stopped)
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go on", agent=agent()))
+        talked = talk_of([each for each in server.requests if is_chat(each)][-1].json)
+        (cut,) = [e.body.content for e in await run_events(atelier.repos, stopped) if isinstance(e.body, ReplyCutOff)]
+    assert cut
+    assert said.startswith(cut)
+    # Alternating, with the user last, as every server requires.
+    assert talked == [
+        ("user", "List the colours"),
+        ("assistant", f"{cut.rstrip()}\n\n[This reply was interrupted here.]"),
+        ("user", "go on"),
+    ]
+
+
+async def test_a_reply_that_broke_off_for_good_is_sent_with_the_next_message(tmp_path: Path) -> None:
+    cut = Reply(text="It is a long story", cut_after=3)
+    async with world("openai", tmp_path, clock=(clock := ManualClock())) as (server, atelier):
+        server.script(cut, cut, cut, Reply(text="Short."))
+        failed = await run_on(clock, atelier)
+        assert failed[-1].data["status"] == "error"
+        await atelier.runs.wait(await atelier.runs.send(failed[0].workflow_id, "shorten that", agent=agent()))
+        first, answer, second = talk_of(server.requests[-1].json)
+    assert (first, second) == (("user", "go"), ("user", "shorten that"))
+    assert answer[0] == "assistant"
+    assert answer[1].count("It is") == 1, "only the last attempt"
+    assert answer[1].endswith("[This reply was interrupted here.]")
 
 
 async def test_a_complete_reply_is_reported_as_complete(open_atelier: Opener) -> None:

@@ -205,6 +205,48 @@ def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
     assert transcript.entries[0].actionable
 
 
+def test_a_stopped_reply_can_be_continued_until_the_workflow_goes_on() -> None:
+    feed = Feed()
+    feed("token", content="par", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
+    feed("run_status", status="cancelled", message_id="end")
+    feed("workflow_complete", status="cancelled")
+    assert [entry.actionable for entry in feed.entries] == [False, True]
+    feed("workflow_start")
+    assert not feed.entries[1].actionable
+
+
+@pytest.mark.parametrize(
+    ("said", "after", "status", "run_id", "offered"),
+    [
+        ("par", False, "cancelled", "", True),
+        ("par", True, "cancelled", "", False),
+        (" ", False, "cancelled", "", False),
+        ("par", False, "abandoned", "", False),
+        ("par", False, "cancelled", "r", False),
+    ],
+)
+def test_a_stored_stopped_reply_can_be_continued_if_nothing_follows(
+    said: str, after: bool, status: str, run_id: str, offered: bool
+) -> None:
+    common: dict[str, Any] = {"workflow_id": "w", "run_id": "r"}
+    cut = Message(seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content=said, **common)
+    end = Message(seq=2, role=MessageRole.NOTICE, kind="run_finished", details={"status": status}, **common)
+    later = Message(seq=3, role=MessageRole.USER, content="more", **common)
+    transcript = Transcript("w", run_id)
+    transcript.load([TranscriptEntry(row) for row in (cut, end, *([later] if after else []))])
+    transcript.settle("completed")
+    assert transcript.entries[1].actionable is offered
+
+
+def test_an_error_that_a_retry_repeats_can_be_answered_by_another_model() -> None:
+    feed = Feed()
+    feed("error", code="context_overflow", message="too long", recoverable=False, model_provider="p", model="small")
+    feed("run_status", status="error")
+    (entry,) = feed.entries
+    assert (entry.actionable, entry.details["model"], entry.details["recoverable"]) == (True, "small", False)
+
+
 def test_retries_share_one_notice() -> None:
     feed = Feed()
     feed("retry", reason="busy", details={"attempt": 1}, message_id="r-retry-0-0")

@@ -26,7 +26,7 @@ from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.chat.transcript.image_folders import picture_folders
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_host import Picked, TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.chat.turn_end_data import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
@@ -297,6 +297,7 @@ class ChatPanel(QWidget):
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
         self.host.models = model_labels(self.choices.models)
+        self.host.set_picked(Picked(provider, model, agent.id if agent else "", agent.config.name if agent else ""))
         self.empty.show_agents(
             self.choices.agents, agent.id if agent else "", self.choices.labels, self.choices.ready_label
         )

@@ -48,9 +48,10 @@ class ModelReplied(Event):
 
 
 class ReplyCutOff(Event):
-    """A reply was cut off by a stop, a redirecting message, an error or a kill; it is shown, but not sent to the model
-    again.
+    """A reply was cut off by a stop, a redirecting message, an error or a kill.
 
+    ``in_conversation``: its text is sent with the next message, unless the same request is answered before. Older
+    versions left it out: their events lack the field, and must give the conversation that later events refer to.
     ``usage`` has the estimated tokens of the request and the received part, and the most that the request may cost:
     servers report counts only at the end.
     """
@@ -62,6 +63,7 @@ class ReplyCutOff(Event):
     reasoning: str = ""
     reason: str = "stopped"
     usage: Usage = Usage()
+    in_conversation: bool = False
 
 
 class ModelRetried(Event):

@@ -112,7 +112,7 @@ class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
 class Failure(Payload, chunk=ChunkType.ERROR):
     """``message`` includes, ``words`` omits the server's own message, which is ``detail``.
 
-    ``provider`` is that server.
+    ``provider`` is that server; ``model`` of ``model_provider`` was asked.
     """
 
     code: str = ""
@@ -120,6 +120,8 @@ class Failure(Payload, chunk=ChunkType.ERROR):
     words: str = optional("")
     detail: str = optional("")
     provider: str = optional("")
+    model_provider: str = optional("")
+    model: str = optional("")
     recoverable: bool = True
 
 

@@ -487,5 +487,6 @@ async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
             reasoning=str(partial.get("reasoning") or ""),
             reason="killed",
             usage=partial["usage"],
+            in_conversation=True,
         )
     ]

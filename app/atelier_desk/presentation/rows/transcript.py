@@ -109,9 +109,9 @@ class Transcript:
         return next((entry.seq for entry in self.entries if entry.seq), None)
 
     def settle(self, run_status: str) -> list[Change]:
-        """Mark the item the last run ended with as actionable.
+        """Mark the item the last run ended with as actionable; ``completed`` stands for every end but a failure.
 
-        That is an incomplete reply, or the notice of a held or failed run.
+        That is an incomplete or stopped reply, or the notice of a held or failed run.
         """
         if not self.entries:
             return []
@@ -121,12 +121,14 @@ class Transcript:
         if run_status not in {"paused", "interrupted", "error"}:
             return []
         if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "run_interrupted", "error"}:
-            last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
+            last.actionable = True
             return [("update", last)]
         return []
 
     def _offer_more(self, last: Entry) -> list[Change]:
         """Offer to continue an incomplete last reply, unless it called tools: their results were its continuation."""
+        if self._offer_continue(last):
+            return [("update", last)]
         if self.run_id or not last.unfinished or last.calls:
             return []
         last.actionable = True
@@ -275,7 +277,17 @@ class Transcript:
         if not data.message_id or data.message_id in self._by_id:
             return []
         entry = self._add_notice(event, data.message_id, "run_finished", {"status": data.status}, data.content)
+        self._offer_continue(entry)
         return [*self._explain_cuts(entry), ("append", entry)]
+
+    def _offer_continue(self, notice: Entry) -> bool:
+        """Offer to continue a stopped reply, at the notice below what it had said; return whether it is offered."""
+        stopped = notice.topic == "run_finished" and notice.details.get("status") == "cancelled"
+        if self.run_id or not stopped or len(self.entries) < 2:
+            return False
+        before = self.entries[-2]
+        notice.actionable = (before.topic, before.run_id) == ("cut_off", notice.run_id) and bool(before.content.strip())
+        return notice.actionable
 
     def _add_notice(
         self, event: StreamEvent, key: str, topic: str, details: dict[str, Any], content: str = ""
@@ -493,7 +505,7 @@ class Transcript:
     def _on_notice(self, event: StreamEvent, data: payloads.Failure | payloads.Notice) -> list[Change]:
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
-            details: dict[str, Any] = data.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
+            details: dict[str, Any] = data.model_dump(exclude={"message"}) | {"agent_id": event.agent_id}
         else:
             details, key = dict(data.details), data.message_id
             details[_REASONS.get(kind, "reason")] = data.reason
@@ -509,8 +521,6 @@ class Transcript:
         )
         if details.get("reason") == LOADING:
             self._loading = entry
-        if kind == "error":
-            entry.actionable = bool(details.get("recoverable"))
         return [("append", entry)]
 
     def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:

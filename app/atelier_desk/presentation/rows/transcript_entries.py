@@ -108,7 +108,8 @@ class Entry:
         kind: ``user``, ``assistant`` or ``notice``.
         topic: a notice's subject (limit_reached, error …), else the message's own kind.
         live: still streaming.
-        actionable: a notice that stopped the run, which has not continued since; or an incomplete last reply.
+        actionable: a notice that stopped the run, which has not continued since; or an incomplete last reply, or the
+            notice that it was stopped.
         cut_explained: the card after a cut-off reply explains what ended it.
         images: base64 data and media types of images sent by a program.
         attachments: the user's attachments (``domain.attachment.Attachment``), with a ``thumbnail`` until stored.

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.notice_card import NoticeCard
-from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_host import Picked, TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.presentation.rows.transcript_entries import Entry
 
@@ -82,6 +82,71 @@ def test_a_refused_key_or_a_disabled_provider_leads_to_its_settings(
     assert [each.objectName() for each in found] == buttons
     found[0].click()
     assert requested == (["Mine"] if len(buttons) > 1 else [])
+
+
+def offers(card: NoticeCard) -> dict[str, QPushButton]:
+    """The buttons of a notice that are not about to be deleted, by object name."""
+    items = [card._flow.itemAt(index) for index in range(card._flow.count())]
+    found = [item.widget() for item in items if item is not None]
+    return {each.objectName(): each for each in found if isinstance(each, QPushButton)}
+
+
+def test_a_stopped_reply_is_continued_by_a_button_with_keyboard_access(qtbot: QtBot) -> None:
+    host = TranscriptHost()
+    details = {"status": "cancelled"}
+    entry = Entry("n", "notice", run_id="r", topic="run_finished", details=details, actionable=True)
+    card = NoticeCard(entry, host)
+    qtbot.addWidget(card)
+    (button,) = offers(card).values()
+    assert (button.objectName(), button.text()) == ("notice-continue-reply", "Continue")
+    assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+    with qtbot.waitSignal(host.continue_requested) as asked:
+        button.click()
+    assert asked.args == ["stopped"]
+    entry.actionable = False
+    card.refresh()
+    assert not offers(card)
+
+
+FAILED = {"code": "busy", "agent_id": "ada", "model_provider": "p", "model": "small"}
+
+
+@pytest.mark.parametrize(
+    ("details", "picked", "buttons"),
+    [
+        (FAILED, Picked("p", "small", "ada", "Ada"), {"notice-retry": "Retry"}),
+        (FAILED, Picked(), {"notice-retry": "Retry"}),
+        (
+            FAILED,
+            Picked("p", "big", "ada", "Ada"),
+            {"notice-retry": "Retry", "notice-ask-picked": "Ask Big && Co instead"},
+        ),
+        (FAILED, Picked("q", "small", "ada"), {"notice-retry": "Retry", "notice-ask-picked": "Ask small instead"}),
+        (FAILED, Picked("p", "small", "bob", "Bob"), {"notice-retry": "Retry", "notice-ask-picked": "Ask Bob instead"}),
+        ({**FAILED, "agent_id": ""}, Picked("p", "small", "bob", "Bob"), {"notice-retry": "Retry"}),
+        ({**FAILED, "recoverable": False}, Picked("p", "small", "ada"), {}),
+        ({**FAILED, "recoverable": False}, Picked("q", "huge", "ada"), {"notice-ask-picked": "Ask huge instead"}),
+        ({"code": "busy"}, Picked("p", "big", "ada"), {"notice-retry": "Retry"}),  # from an earlier version
+        ({**FAILED, "agent_id": []}, Picked("p", "small", "ada"), {"notice-retry": "Retry"}),  # from another program
+    ],
+)
+def test_after_a_failure_the_model_picked_since_can_be_asked(
+    qtbot: QtBot, details: dict[str, object], picked: Picked, buttons: dict[str, str]
+) -> None:
+    host = TranscriptHost()
+    host.models = {("p", "big"): "Big & Co", ("p", "small"): "Small"}
+    entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details=details, actionable=True)
+    card = NoticeCard(entry, host)
+    qtbot.addWidget(card)
+    host.set_picked(picked)
+    shown = offers(card)
+    assert {name: button.text() for name, button in shown.items()} == buttons
+    if "notice-retry" in shown:
+        assert shown["notice-retry"].toolTip() == ("Ask Small again" if "model" in details else "")
+    if "notice-ask-picked" in shown:
+        with qtbot.waitSignal(host.ask_picked_requested) as asked:
+            shown["notice-ask-picked"].click()
+        assert asked.args == ["r"]
 
 
 def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtbot: QtBot) -> None:

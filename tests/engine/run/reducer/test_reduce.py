@@ -15,6 +15,7 @@ from atelier_desk.domain.events.run import (
     ApprovalRequested,
     CallStatus,
     ContextCompacted,
+    EntryPinned,
     ImagesRejected,
     Injected,
     LimitKind,
@@ -45,7 +46,7 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
-from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, fold, reduce
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, CUT_OFF, FINISH_NOW, fold, reduce
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
 from atelier_desk.presentation.run_notices import FIX_ANSWER
@@ -359,6 +360,48 @@ def test_the_time_before_a_kill_was_noticed_is_not_working_time() -> None:
         worked = script.state.elapsed_ms
         script.add(worked_until, seconds=2.001)
         assert script.state.elapsed_ms == worked + 2001
+
+
+def cut(text: str, reason: str = "stopped") -> ReplyCutOff:
+    return ReplyCutOff(content=text, reason=reason, in_conversation=True)
+
+
+def test_what_a_stopped_reply_had_said_enters_the_conversation_at_the_end() -> None:
+    script = Script().add(cut("half of it "), RunFinished(status=RunStatus.CANCELLED))
+    assert [entry.text for entry in script.state.entries] == ["hello", f"half of it\n\n{CUT_OFF}"]
+    assert inherited_context(script.state) == script.state.entries
+    pinned = script.add(EntryPinned(origin="r:3", pinned=True)).state.entries[-1]
+    assert (pinned.kind, pinned.pinned, pinned.calls) == (EntryKind.REPLY, True, ())
+
+
+def test_a_request_that_is_repeated_does_not_contain_what_its_reply_had_said() -> None:
+    script = Script().add(cut("half", "interrupted"), RunResumed())
+    assert kinds(script) == ["user"]
+    script.add(cut("half again", "error"), ModelRetried(attempt=2, delay_s=1, reason="busy", again=True))
+    assert kinds(script) == ["user"]
+    script.add(reply("all of it"), UserMessage(content="thanks"))
+    assert [entry.text for entry in script.state.entries] == ["hello", "all of it", "thanks"]
+
+
+def test_a_message_follows_what_the_interrupted_reply_had_said() -> None:
+    script = Script().add(cut("half", "superseded"), UserMessage(content="no", strategy=Dispatch.REDIRECT))
+    assert [entry.text for entry in script.state.entries] == ["hello", f"half\n\n{CUT_OFF}", "no"]
+    failed = Script().add(cut("half", "error"), RunFailed(code="truncated", message="no"))
+    assert [entry.text for entry in inherited_context(failed.state)] == ["hello", f"half\n\n{CUT_OFF}"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [cut(" \n"), ReplyCutOff(reasoning="hm", in_conversation=True), ReplyCutOff(content="of an older version")],
+)
+def test_a_cut_off_reply_without_text_and_those_of_older_versions_are_left_out(body: ReplyCutOff) -> None:
+    script = Script().add(body, RunFinished(status=RunStatus.CANCELLED))
+    assert [entry.text for entry in inherited_context(script.state)] == ["hello"]
+
+
+def test_calls_written_as_text_are_no_reply() -> None:
+    script = Script().add(cut("<tool_call>"), ToolsRefused(reason="none here"))
+    assert kinds(script.add(UserMessage(content="so?", strategy=Dispatch.REDIRECT))) == ["user", "user"]
 
 
 def test_consecutive_attempts_are_distinguished_from_the_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Qt
@@ -18,11 +19,25 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
+from atelier_desk.support.visible_and_shortened_text import shorten, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A button of a notice; ``name`` is its object name, ``variant`` that of the style sheet."""
+
+    text: str
+    variant: str
+    name: str
+    action: Callable[[], object]
+    tip: str = ""
 
 
 class NoticeCard(EntryWidget):
@@ -44,6 +59,7 @@ class NoticeCard(EntryWidget):
             self._details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._card.words.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
             self._card.words.addWidget(self._details)
+            host.picked_changed.connect(self.refresh)
         bind(self.refresh)
 
     def refresh(self) -> None:
@@ -56,10 +72,9 @@ class NoticeCard(EntryWidget):
         limited = self.entry.topic == "limit_reached"
         self._show_limit(limited and self.entry.actionable)
         offered = self._offers() if self.entry.actionable and not limited else []
-        for words, variant, name, action in offered:
-            button = control(QPushButton(words, self._buttons), on=action)
-            button.setObjectName(name)
-            mark(button, variant)
+        for offer in offered:
+            button = control(QPushButton(offer.text, self._buttons), offer.name, look=offer.variant, on=offer.action)
+            button.setToolTip(plain_tip(offer.tip))
             button.show()
             self._flow.addWidget(button)
         self._buttons.setVisible(bool(offered))
@@ -99,7 +114,7 @@ class NoticeCard(EntryWidget):
                 self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0), details
             )
 
-    def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
+    def _offers(self) -> list[Offer]:
         run_id = self.entry.run_id
 
         def resume(**changes: object) -> Callable[[], object]:
@@ -109,21 +124,53 @@ class NoticeCard(EntryWidget):
             self._host.stop_requested.emit(run_id)
 
         if self.entry.topic == "error":
-            provider = str(self.entry.details.get("provider") or "")
-            if self.entry.details.get("code") not in _IN_PROVIDER_SETTINGS or not provider:
-                return [(_("Retry"), "primary", "notice-retry", resume())]
-            open_ = partial(self._host.provider_requested.emit, provider)
-            return [
-                (_("Open provider settings"), "primary", "notice-provider", open_),
-                (_("Retry"), "", "notice-retry", resume()),
-            ]
+            return self._after_error(resume())
+        if self.entry.topic == "run_finished":
+            more = partial(self._host.continue_requested.emit, "stopped")
+            tip = _("Continue where the model stopped")
+            return [Offer(_("Continue"), "", "notice-continue-reply", more, tip)]
         if self.entry.topic == "run_interrupted":
-            return [(_("Continue"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
+            return [
+                Offer(_("Continue"), "primary", "notice-resume", resume()),
+                Offer(_("Stop"), "", "notice-stop", stop),
+            ]
         return [
-            (_("Continue"), "primary", "notice-continue", resume()),
-            (_("Finish now"), "", "notice-finish", resume(finish=True)),
-            (_("Stop"), "", "notice-stop", stop),
+            Offer(_("Continue"), "primary", "notice-continue", resume()),
+            Offer(_("Finish now"), "", "notice-finish", resume(finish=True)),
+            Offer(_("Stop"), "", "notice-stop", stop),
         ]
+
+    def _after_error(self, retry: Callable[[], object]) -> list[Offer]:
+        """Correct the provider's settings, ask the same model again, or the one that was picked since."""
+        details = self.entry.details
+        offers: list[Offer] = []
+        provider = str(details.get("provider") or "")
+        if provider and details.get("code") in _IN_PROVIDER_SETTINGS:
+            open_ = partial(self._host.provider_requested.emit, provider)
+            offers.append(Offer(_("Open provider settings"), "primary", "notice-provider", open_))
+        if details.get("recoverable", True):
+            asked = self._model_label(str(details.get("model_provider") or ""), str(details.get("model") or ""))
+            tip = _("Ask {name} again", name=asked) if asked else ""
+            offers.append(Offer(_("Retry"), "" if offers else "primary", "notice-retry", retry, tip))
+        if picked := self._picked_instead():
+            ask = partial(self._host.ask_picked_requested.emit, self.entry.run_id)
+            tip = _("Send the same message again as another version of this turn")
+            name = visible(shorten(picked, _NAME)).replace("&", "&&")
+            offers.append(Offer(_("Ask {name} instead", name=name), "", "notice-ask-picked", ask, tip))
+        return offers
+
+    def _picked_instead(self) -> str:
+        """Return the name of the model picked since the failure, else of the agent; empty if neither is another one."""
+        details, picked = self.entry.details, self._host.picked
+        if not details.get("model") or not picked.model:
+            return ""
+        if (picked.provider, picked.model) != (details.get("model_provider"), details["model"]):
+            return self._model_label(picked.provider, picked.model)
+        same = str(details.get("agent_id") or "") in {"", picked.agent_id}
+        return "" if same else current_name(picked.agent_name)
+
+    def _model_label(self, provider: str, model: str) -> str:
+        return self._host.models.get((provider, model), model)
 
     def fit(self, width: int) -> int:
         height = self._card.fit(width)
@@ -131,6 +178,8 @@ class NoticeCard(EntryWidget):
         return height + theme().px(INSIDE)
 
 
+_NAME = 40
+"""Characters of a model's name on a button."""
 _IN_PROVIDER_SETTINGS = {"auth", "disabled", "held"}
 """Codes of errors that last until something is entered, enabled or confirmed at the provider."""
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}

@@ -95,6 +95,7 @@ class SendController(QObject):
     def attach(self, host: TranscriptHost) -> None:
         """Connect to the requests of a transcript."""
         host.continue_requested.connect(self._on_continue)
+        host.ask_picked_requested.connect(self._on_ask_picked)
         host.regenerate_requested.connect(self._on_regenerate)
         host.resend_requested.connect(self._on_resend)
         host.branch_requested.connect(self._on_branch)
@@ -330,6 +331,16 @@ class SendController(QObject):
             ("regenerate", run_id),
             lambda: runs.regenerate(workflow_id, run_id, message_id),
             self._regenerate_text(run_id, message_id),
+        )
+
+    def _on_ask_picked(self, run_id: str) -> None:
+        """Regenerate with the model in the header, also a turn of an agent that is not stored and has its own."""
+        workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
+        provider, model = self._choices.model
+        self._rerun(
+            ("regenerate", run_id),
+            lambda: runs.regenerate(workflow_id, run_id, provider=provider, model=model),
+            self._regenerate_text(run_id, ""),
         )
 
     def _on_resend(self, run_id: str, message_id: str, text: str) -> None:

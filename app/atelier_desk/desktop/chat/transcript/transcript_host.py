@@ -32,6 +32,16 @@ class MessageMenu(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Who answers the next message."""
+
+    provider: str = ""
+    model: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+
+
 class TranscriptHost(QObject):
     """One per transcript; items emit its signals, the panel handles them.
 
@@ -40,6 +50,7 @@ class TranscriptHost(QObject):
         desk, bridge: pending approvals and the engine; None in a read-only transcript such as a replay.
         versions: messages can be edited and regenerated; False for a sub-agent's.
         models: labels of models by provider and name, if they differ from the name.
+        picked: who answers the next message; empty where another version of a turn cannot be requested.
         resend_text: what is done again when the message with this id, of this run, is edited or regenerated; may be
             empty.
         view_height: of the visible part of the transcript, in pixels; 0 until it is known.
@@ -47,9 +58,12 @@ class TranscriptHost(QObject):
 
     Signals:
         question_requested: open the dialog of this question.
+        ask_picked_requested: answer the turn of this run again, by who is picked.
+        picked_changed: ``picked`` is another one.
         regenerate_requested: run id and message id: answer the run's turn again, up to this reply.
         resend_requested: run id, message id and new text: send an edited message as another version of its turn.
-        continue_requested: continue the last reply; why it is incomplete (``length``, ``content_filter``, ``empty``).
+        continue_requested: continue the last reply; why it is incomplete (``length``, ``content_filter``, ``empty``,
+            ``repetition``, ``stopped``).
         quote_requested: put this text into the composer as a quote.
         branch_requested: show the version with this run id.
         resume_requested: run id and changes (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
@@ -67,6 +81,8 @@ class TranscriptHost(QObject):
     """
 
     question_requested = Signal(str)
+    ask_picked_requested = Signal(str)
+    picked_changed = Signal()
     regenerate_requested = Signal(str, str)
     resend_requested = Signal(str, str, str)
     continue_requested = Signal(str)
@@ -97,6 +113,13 @@ class TranscriptHost(QObject):
         self.resend_text: Callable[[str, str], str] = lambda _run_id, _message_id: ""
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
+        self.picked = Picked()
+
+    def set_picked(self, picked: Picked) -> None:
+        """Set who answers the next message."""
+        if picked != self.picked:
+            self.picked = picked
+            self.picked_changed.emit()
 
     def set_view_height(self, pixels: int) -> None:
         """Set the height of the visible part of the transcript."""

@@ -507,8 +507,9 @@ def _run_resumed(at: ProjectionInput, body: RunResumed, out: Projection) -> None
 @on(RunFailed)
 def _run_failed(at: ProjectionInput, body: RunFailed, out: Projection) -> None:
     fields: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
+    fields |= {"model_provider": at.after.agent.provider, "model": at.after.agent.model}
     out.payloads.append(payloads.Failure(message=body.message, **fields))
-    out.messages.append(notice(at, "error", content=body.message, **fields))
+    out.messages.append(notice(at, "error", content=body.message, agent_id=at.after.agent_id, **fields))
     out.payloads.append(_status(RunStatus.ERROR))
     if at.after.parent_run_id is None:
         out.payloads.append(payloads.WorkflowComplete(status="error", error=body.message))

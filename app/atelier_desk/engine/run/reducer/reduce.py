@@ -70,6 +70,8 @@ FINISH_NOW = "finish_now"
 """Reason of the note that requests a final answer without tools."""
 ARE_YOU_DONE = "are_you_done"
 """Reason of the note about open tasks."""
+CUT_OFF = "[This reply was interrupted here.]"
+"""Tells the model that a reply of its own ended there for everybody."""
 
 
 _SOURCES = 60
@@ -201,7 +203,8 @@ def _add_message(state: RunState, message: UserMessage, entry: ContextEntry) -> 
         state,
         agent=message.agent or state.agent,
         agent_id=message.agent_id if message.agent is not None else state.agent_id,
-        entries=(*state.entries, entry),
+        entries=(*state.entries, *state.cut_off_reply, entry),
+        cut_off_reply=(),
         tainted=taint_sources.merged(state.tainted, _outside(message)),
         needs_model=True,
         iterations=0,
@@ -264,6 +267,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
     state = evolve(
         state,
         entries=(*state.entries, entry),
+        cut_off_reply=(),
         calls=tuple(CallState(call=call) for call in reply.tool_calls),
         needs_model=False,
         iterations=state.iterations + 1,
@@ -294,7 +298,18 @@ def _dequeue(state: RunState, seq: int) -> RunState:
 
 @on(ReplyCutOff)
 def _reply_cut_off(state: RunState, body: ReplyCutOff, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
+    state = evolve(state, usage=state.usage + body.usage)
+    if not (body.in_conversation and body.content.strip()):
+        return state
+    # Calls whose pieces had arrived are not part of it, nor is reasoning: servers accept it of complete replies only.
+    entry = ContextEntry(
+        seq=event.seq,
+        kind=EntryKind.REPLY,
+        text=f"{body.content.rstrip()}\n\n{CUT_OFF}",
+        origin=origin_of(event),
+        message_id=body.message_id,
+    )
+    return evolve(state, cut_off_reply=(entry,))
 
 
 @on(ModelRetried)
@@ -304,7 +319,8 @@ def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunS
 
 @on(ToolsRefused)
 def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunState:
-    return evolve(state, tools_refused=True)
+    # What it had written was a call as text.
+    return evolve(state, tools_refused=True, cut_off_reply=())
 
 
 def _without_pictures(state: RunState) -> RunState:
@@ -493,6 +509,8 @@ def _run_finished(state: RunState, body: RunFinished, event: RunEvent) -> RunSta
     return evolve(
         state,
         status=body.status,
+        entries=(*state.entries, *state.cut_off_reply),
+        cut_off_reply=(),
         ending=None,
         needs_model=False,
         pause=None,

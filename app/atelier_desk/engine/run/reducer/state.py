@@ -125,6 +125,8 @@ class RunState:
         numbered: how this run's events name the entries of the history; None: backwards from -1.
         restored: an undone summary brought entries back into the history.
         entries: this run's own conversation.
+        cut_off_reply: the received text of a reply that was cut off, at most one. It enters the conversation with the
+            next message or the run's end; the same request may be made again until then.
         calls: tool calls of the newest reply.
         queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger
             none.
@@ -191,6 +193,7 @@ class RunState:
     numbered: tuple[int, ...] | None = None
     restored: bool = False
     entries: tuple[ContextEntry, ...] = ()
+    cut_off_reply: tuple[ContextEntry, ...] = ()
     calls: tuple[CallState, ...] = ()
     queued: tuple[UserMessage, ...] = ()
     silent: tuple[UserMessage, ...] = ()
@@ -458,7 +461,7 @@ def inherited_context(state: RunState) -> History:
     history, own = (History(), state.conversation) if state.restored else (state.history, state.entries)
     kept = (entry for entry in without_reasoning(own) if entry.kind is not EntryKind.NOTE)
     silent = (user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent)
-    return history.followed_by((*kept, *silent))
+    return history.followed_by((*kept, *state.cut_off_reply, *silent))
 
 
 def model_key(agent: AgentConfig) -> str:

@@ -113,7 +113,12 @@ class AccountedRequest:
         if not used or self._partial_saved or self._handle.current.message_id == self.message_id:
             return []
         cut = ReplyCutOff(
-            message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
+            message_id=self.message_id,
+            content=self.content,
+            reasoning=self.reasoning,
+            reason=reason,
+            usage=usage,
+            in_conversation=True,
         )
         return [cut]
 
