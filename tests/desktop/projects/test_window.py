@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+import pytest
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -16,6 +17,7 @@ from atelier_desk.desktop.projects.create_dialog import CreateDialog
 from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Toast
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from atelier_desk.support.i18n import spoken
@@ -316,3 +318,14 @@ async def test_the_list_grows_with_the_text_and_keeps_a_width_set_by_the_user(wi
     theme().set_scale(100)
     await settle()
     assert window.body.sizes()[0] == small
+
+
+async def test_a_project_folder_that_no_program_opens_is_named(
+    window: ProjectsWindow, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
+    await finished(window)
+    find("project-show-folder").click()
+    toast = window.findChild(Toast)
+    assert isinstance(toast, Toast)
+    assert toast.accessibleName() == "Could not open /home/me/notes"

@@ -18,9 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
 from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.service_tile import TileChoice
 from atelier_desk.desktop.first_start.welcome_and_examples import Step
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Busy
@@ -124,7 +126,7 @@ class ModelStep(Step):
             link = control(
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
-            link.clicked.connect(lambda: open_address(keys))
+            link.clicked.connect(lambda: open_address(keys) or show_not_opened(toasts_of(self), keys))
             fill(made.below, hbox(None, link, 1))
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:

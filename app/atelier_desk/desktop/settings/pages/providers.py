@@ -11,7 +11,8 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.pane_base import offer_undo
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
+from atelier_desk.desktop.panes.pane_base import offer_undo, toasts_of
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import Choice
 from atelier_desk.desktop.settings.form import Form
@@ -376,7 +377,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         bind_text(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
-        open_address(self._keys)
+        if not open_address(self._keys):
+            show_not_opened(toasts_of(self), self._keys)
 
     def _ask_preset(self) -> None:
         """Show the presets, and servers found on this machine once known."""
