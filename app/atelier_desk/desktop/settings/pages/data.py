@@ -117,10 +117,8 @@ class DataPage(RowsPage):
 
     @cached_property
     def importer(self) -> Importer:
-        """Imports workflows and chats; results are shown on this page."""
-        made = Importer(self.bridge, self.window())
-        made.status_changed.connect(lambda text: self.move_busy.note(text, "ok"))
-        return made
+        """Imports workflows and chats."""
+        return Importer(self.bridge, self.window())
 
     async def load(self) -> None:
         await super().load()
