@@ -126,8 +126,12 @@ class ModelStep(Step):
             link = control(
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
-            link.clicked.connect(lambda: open_address(keys) or show_not_opened(toasts_of(self), keys))
+            link.clicked.connect(lambda: self._open(keys))
             fill(made.below, hbox(None, link, 1))
+
+    def _open(self, address: str) -> None:
+        if not open_address(address):
+            show_not_opened(toasts_of(self), address)
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:
         """Insert a tile among the others."""
