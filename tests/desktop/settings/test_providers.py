@@ -204,6 +204,11 @@ async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier
     find("provider-test").click()
     await settle()
     assert page.busy.text.text() == "Nobody answers at that address."
+    refused = ProviderHealth(ok=False, message="Mine refused the key.", detail="Bad key", status=401, code="auth")
+    atelier.set("providers", "test_draft", refused)
+    find("provider-test").click()
+    await settle()
+    assert page.busy.text.text() == "Mine refused the key.\nServer message: “Bad key”"
 
 
 async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find, atelier: Engine) -> None:

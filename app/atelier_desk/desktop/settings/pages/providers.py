@@ -31,6 +31,7 @@ from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.registry import find
 from atelier_desk.presentation.api_key_text import MISSING, shortcut_text
+from atelier_desk.presentation.provider_test_text import problem_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 
@@ -50,7 +51,7 @@ FEW = 6
 def health_text(health: ProviderHealth) -> str:
     """The result of a test as a sentence."""
     if not health.ok:
-        return health.message or _("The test failed.")
+        return problem_text(health, "\n") or _("The test failed.")
     if not health.models and health.message:
         return _("Works: answered in {ms} ms. {note}", ms=health.latency_ms, note=health.message)
     models = ngettext("{n} model", "{n} models", health.models)
