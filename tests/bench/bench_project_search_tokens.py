@@ -25,10 +25,10 @@ from typing import Any
 from atelier_desk.domain.agent import ApprovalMode, ToolDialect, ToolMode
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolCall
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
-from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault

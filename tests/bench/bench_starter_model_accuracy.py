@@ -20,6 +20,7 @@ from typing import Any
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.memory_search import MemorySearch
@@ -27,7 +28,6 @@ from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language_data import plain
-from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories

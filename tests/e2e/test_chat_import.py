@@ -19,7 +19,7 @@ def test_exported_chats_are_selected_imported_shown_and_undone(open_app: OpenApp
     dialog = app.until(
         lambda: [each for each in app.window.findChildren(QFileDialog) if each.isVisible()], "which file"
     )[0]
-    dialog.fileSelected.emit(str(file))
+    dialog.filesSelected.emit([str(file)])
     dialog.close()
     chats = app.find("chats-list", QListView)
     app.until(lambda: chats.model().rowCount() == 4, "what is in it is shown")

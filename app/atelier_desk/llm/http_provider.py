@@ -13,7 +13,14 @@ from typing import Any, ClassVar, TypeVar
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
-from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import (
+    KeyStyle,
+    ModelInfo,
+    ProviderConfig,
+    ProviderHealth,
+    ProviderKind,
+    problem_fields,
+)
 from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.key_prefixes import refuse_another_maker
 from atelier_desk.llm.model_assumptions import merge_profile
@@ -171,9 +178,7 @@ class HttpProvider(ABC):
         try:
             models = await self.read_models(self.http.json)
         except AtelierError as error:
-            health = ProviderHealth(
-                ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code
-            )
+            health = ProviderHealth.failed(error, latency_ms=self._since(start))
             return (
                 await self._explain_missing_list(health)
                 if isinstance(error, ProviderError) and doubtful(error)
@@ -189,7 +194,7 @@ class HttpProvider(ABC):
                 note = _("This server does not list its models; enter the model name.")
                 return health.model_copy(update={"ok": True, "message": note, "code": ""})
         except ProviderError as error:
-            return health.model_copy(update={"message": error.localized(_), "code": error.code})
+            return health.model_copy(update=problem_fields(error))
         found = await find_address(self.client, tried)
         if found is None:
             return health

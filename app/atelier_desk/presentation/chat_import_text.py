@@ -12,20 +12,29 @@ from atelier_desk.support.number_format import day, number
 def found_text(preview: ChatFilePreview) -> str:
     """Number of chats, their dates, and how many exist already."""
     chats = preview.chats
-    told = [ngettext("{number} chat", "{number} chats", len(chats), number=number(len(chats)))]
+    own = bool(chats) and not any(each.source for each in chats)
+    told = [
+        ngettext("{number} workflow", "{number} workflows", len(chats), number=number(len(chats)))
+        if own
+        else ngettext("{number} chat", "{number} chats", len(chats), number=number(len(chats)))
+    ]
     first = min((each.first for each in chats if each.first), default=None)
     last = max((each.last for each in chats if each.last), default=None)
     if first is not None and last is not None:
         since, until = day(first), day(last)
         told.append(since if since == until else _("{first} to {last}", first=since, last=until))
     here = sum(not each.new_turns for each in chats)
-    if here:
+    if here and own:
+        told.append(ngettext("{number} already exists", "{number} already exist", here, number=number(here)))
+    elif here:
         told.append(ngettext("{number} already imported", "{number} already imported", here, number=number(here)))
     return " · ".join(told)
 
 
 def state_text(chat: ChatPreview) -> str:
     """State of a chat: ``not imported yet``, ``already imported``, ``2 new turns``, ``deleted``."""
+    if chat.there and not chat.source:
+        return _("recently deleted, imported as a copy") if chat.deleted else _("already exists, imported as a copy")
     if chat.deleted:
         return _("recently deleted")
     if not chat.there:
@@ -35,9 +44,11 @@ def state_text(chat: ChatPreview) -> str:
     return ngettext("{n} new turn", "{n} new turns", chat.new_turns)
 
 
-def done_words(done: ImportedChats) -> str:
-    """Result of an import."""
+def done_words(done: ImportedChats, *, workflows: bool = False) -> str:
+    """Result of an import of chats, or of exported ``workflows``."""
     told = []
+    if workflows:
+        return ngettext("{n} workflow imported", "{n} workflows imported", len(done.created))
     if done.created or not (done.extended or done.unchanged):
         told.append(ngettext("{n} chat imported", "{n} chats imported", len(done.created)))
     if done.extended:
@@ -57,6 +68,10 @@ def skipped_words(skipped: Mapping[str, int]) -> list[str]:
         )
     if n := count("damaged", 0):
         told.append(ngettext("{n} chat is damaged and was left out.", "{n} chats are damaged and were left out.", n))
+    if n := count("unreadable", 0):
+        told.append(
+            ngettext("{n} file cannot be read and was left out.", "{n} files cannot be read and were left out.", n)
+        )
     if n := count("too_large", 0):
         told.append(
             ngettext("{n} chat is too large and was left out.", "{n} chats are too large and were left out.", n)

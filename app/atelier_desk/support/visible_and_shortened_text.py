@@ -149,6 +149,9 @@ def is_storable_name(name: str) -> bool:
 
 
 def no_formula(text: str) -> str:
-    """A CSV cell that a spreadsheet does not treat as a formula (OWASP, "CSV Injection")."""
-    first = text.lstrip(" ")[:1]
+    """A CSV cell that a spreadsheet does not treat as a formula (OWASP, "CSV Injection").
+
+    Spreadsheets for Chinese, Japanese and Korean accept the fullwidth signs too.
+    """
+    first = unicodedata.normalize("NFKC", text.lstrip(" \xa0\u3000")[:1])[:1]
     return f"'{text}" if first and first in "=+-@\t\r\n" else text

@@ -49,7 +49,7 @@ def test_the_usage_is_hidden_before_title_and_names_are_elided(qtbot: QtBot) -> 
     header = ChatHeader()
     qtbot.addWidget(header)
     header.set_agents([PickerItem("a", "Assistant")], "a")
-    header.set_models([PickerItem("p/m", "SmolLM2 135M")], "p/m", "SmolLM2 135M")
+    header.set_models([PickerItem("p/m", "Starter (offline)")], "p/m", "Starter (offline)")
     header.set_title("Isolate the execution")
     header.resize(1200, 46)
     header.show()

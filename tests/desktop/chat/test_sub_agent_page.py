@@ -13,8 +13,8 @@ from atelier_desk.desktop.chat.sub_agent_page import AgentPage
 from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage
 from atelier_desk.desktop.chat.transcript.sub_agent_message import AgentMessage
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.domain.workflow import Run
-from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.sample_team_events import event, sub_agent_event
 from tests.helpers.child_widgets import child

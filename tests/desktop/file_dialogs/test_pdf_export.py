@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
-from PySide6.QtCore import Qt
 from PySide6.QtPrintSupport import QPrintDialog
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.file_dialogs import exporting
-from atelier_desk.desktop.file_dialogs.exporting import announce_saved, ask_print, pdf
+from atelier_desk.desktop.file_dialogs.exporting import ask_print, pdf
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets import ToastHost
 from tests.helpers.child_widgets import child
@@ -67,20 +64,6 @@ def test_words_are_separated_by_spaces_when_the_text_is_copied(qtbot: QtBot) -> 
 def test_code_has_no_empty_line_at_its_end(qtbot: QtBot) -> None:
     laid_out = exporting._laid_out("T", "```\na\nb\n```\n\nend\n").toPlainText()
     assert [line.strip() for line in laid_out.split("\n")] == ["a", "b", "end"]
-
-
-def test_a_file_that_no_program_opens_says_so(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = QWidget()
-    window.resize(900, 400)
-    qtbot.addWidget(window)
-    toasts = ToastHost(window)
-    monkeypatch.setattr(exporting, "show", lambda _path: False)
-    announce_saved(toasts, tmp_path / "letter.docx")
-    assert toasts.current is not None
-    QTest.mouseClick(toasts.current.button, Qt.MouseButton.LeftButton)
-    assert any(
-        "No program could be started to open letter.docx." in each.text() for each in window.findChildren(QLabel)
-    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has a dialog of its own")

@@ -15,12 +15,11 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
-from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.provider import STARTER, ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import unchecked
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.model_connection_test import try_model
-from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.found_ollama import OLLAMA
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 

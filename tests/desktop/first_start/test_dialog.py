@@ -13,8 +13,8 @@ from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.domain.settings import Settings
-from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import Find, forward
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle

@@ -17,10 +17,9 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import STARTER, KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.error_conversion import TEMPLATES
-from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import OFFERED, Find, Server, forward, other
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, settle

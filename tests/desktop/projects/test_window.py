@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -19,6 +19,7 @@ from atelier_desk.desktop.projects.create_dialog import CreateDialog
 from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Toast
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.domain.base_model import utc_now
@@ -331,3 +332,14 @@ async def test_the_list_grows_with_the_text_and_keeps_a_width_set_by_the_user(wi
     theme().set_scale(100)
     await settle()
     assert window.body.sizes()[0] == small
+
+
+async def test_a_project_folder_that_no_program_opens_is_named(
+    window: ProjectsWindow, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
+    await finished(window)
+    find("project-show-folder").click()
+    toast = window.findChild(Toast)
+    assert isinstance(toast, Toast)
+    assert toast.accessibleName() == "Could not open /home/me/notes"

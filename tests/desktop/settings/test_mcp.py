@@ -231,6 +231,19 @@ async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(
     assert atelier.calls("mcp.give") == [(("some-server", "a1", True), {}), (("some-server", "a2", True), {})]
 
 
+@pytest.mark.parametrize(("in_view", "ticked"), [("a2", "Researcher"), ("", "Assistant"), ("deleted", "Assistant")])
+async def test_a_new_server_is_offered_to_the_agent_of_the_workflow_in_view(
+    page: Any, find: Find, in_view: str, ticked: str
+) -> None:
+    page.agent_in_view = lambda: in_view
+    find("mcp-add").click()
+    find("mcp-import-by-hand").click()
+    await settle()
+    rows = [row for row in page._agent_list.rows if row.isVisible()]
+    assert [row.caption.text() for row in rows if row.control.isChecked()] == [ticked]
+    assert rows[0].caption.text() == ticked, "it is the first of the list"
+
+
 async def test_a_bundle_is_previewed_and_unpacked_only_on_save(
     page: Any, find: Find, atelier: Engine, tmp_path: Path
 ) -> None:

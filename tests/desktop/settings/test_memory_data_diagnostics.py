@@ -10,12 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets import Toast
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
@@ -498,3 +499,18 @@ async def test_contents_of_a_backup_from_elsewhere_are_listed_and_confirmed(
     await settle()
     assert page.waiting.isHidden()
     assert not grants
+
+
+async def test_a_folder_that_no_program_opens_is_named(
+    window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
+    folders = {"data": ("data-folder", atelier.folders.root), "tools": ("own-tools-open", atelier.folders.tools)}
+    for name, (button, folder) in folders.items():
+        window.show_page(name)
+        await settle()
+        find(button).click()
+        toast = window.findChildren(Toast)[-1]
+        assert toast.accessibleName() == f"Could not open {folder}"
+        toast.button.click()
+        assert QGuiApplication.clipboard().text() == str(folder)

@@ -94,7 +94,7 @@ async def test_it_opens_on_a_working_service_and_lists_the_built_in_one_last(
     agents = [Agent(id="a", config=AgentConfig(name="Assistant", provider="local", model="starter"))]
     atelier.set("agents", "of_default_model", agents)
     cases = (
-        ([local], "local", ""),
+        ([local], "Built-in", ""),
         ([local, service("Lost")], "Lost", ""),
         ([local, service("Lost"), service("Off", enabled=False), service("Mine")], "Mine", ""),
         ([local, service("Mine"), service("Other")], "Mine", ""),
@@ -106,11 +106,11 @@ async def test_it_opens_on_a_working_service_and_lists_the_built_in_one_last(
         atelier.stored = atelier.stored.model_copy(update={"last_model": last})
         await page.load()
         assert find("provider-name").text() == shown, configured
-        assert titles(page.list)[-1] == "local"
+        assert titles(page.list)[-1] == "Built-in"
     page.list.setCurrentRow(2)
     await settle()
     await page.load()
-    assert find("provider-name").text() == "local", "a person chose it"
+    assert find("provider-name").text() == "Built-in", "a person chose it"
 
 
 async def test_a_missing_key_is_never_shown_as_saved(page: Any, find: Find, atelier: Engine) -> None:
@@ -204,6 +204,11 @@ async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier
     find("provider-test").click()
     await settle()
     assert page.busy.text.text() == "Nobody answers at that address."
+    refused = ProviderHealth(ok=False, message="Mine refused the key.", detail="Bad key", status=401, code="auth")
+    atelier.set("providers", "test_draft", refused)
+    find("provider-test").click()
+    await settle()
+    assert page.busy.text.text() == "Mine refused the key.\nServer message: “Bad key”"
 
 
 async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find, atelier: Engine) -> None:
@@ -259,7 +264,7 @@ async def test_changes_are_saved_or_cancelled_before_another_is_shown(page: Any,
     await settle()
     assert find("provider-url").text() == "http://localhost:11434"
     await choose(page, "local")
-    assert find("provider-name").text() == "local"
+    assert find("provider-name").text() == "Built-in"
 
 
 async def test_the_footer_is_visible_at_any_scroll_position(page: Any, find: Find) -> None:

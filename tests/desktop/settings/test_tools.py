@@ -150,6 +150,7 @@ async def test_the_folder_is_opened_and_the_example_copied(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    atelier.folders.tools.mkdir()
     find("own-tools-open").click()
     assert opened == [str(atelier.folders.tools)]
     find("own-tools-copy").click()

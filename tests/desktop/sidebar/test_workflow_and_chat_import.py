@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import Mock
@@ -16,6 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.sidebar import chat_rows
+from atelier_desk.desktop.sidebar.importable_files import ChatsFile
 from atelier_desk.desktop.sidebar.workflow_and_chat_import import ChatImportDialog, Importer
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
@@ -50,7 +52,8 @@ async def parent(qtbot: QtBot) -> AsyncIterator[QWidget]:
 
 
 async def opened(atelier: FakeAtelier, parent: QWidget) -> ChatImportDialog:
-    dialog = ChatImportDialog(FakeBridge(atelier), Path("/x/export.zip"), parent)
+    bridge = FakeBridge(atelier)
+    dialog = ChatImportDialog(bridge, ChatsFile(bridge, Path("/x/export.zip")), parent)
     dialog.open()
     await settle()
     return dialog
@@ -136,25 +139,86 @@ async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent:
     assert not button(dialog, "chats-import").isEnabled()
 
 
-async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(parent: QWidget, tmp_path: Path) -> None:
-    workflow = Workflow(id="w", name="Herons")
+def workflow_preview(text: str) -> ChatPreview:
+    """What a file with this name in it holds; "broken" cannot be read."""
+    if text == "broken":
+        raise UsageError("It is no workflow.")
+    return ChatPreview(f"id of {text}", "", text, 6, DAY, DAY, there="h" if text == "Herons" else "", new_turns=3)
+
+
+@pytest.fixture
+def exports() -> FakeAtelier:
+    async def preview(text: str) -> ChatPreview:
+        found = workflow_preview(text)
+        return replace(found, new_turns=0) if found.there else found
 
     async def is_export(path: Path) -> bool:
         return path.suffix == ".json"
 
-    fake = FakeAtelier(
-        chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")}
+    async def import_(text: str) -> Imported:
+        return Imported(Workflow(id=f"new {text}", name=text), "created")
+
+    return FakeAtelier(
+        chats={"is_workflow": True, "is_export": is_export},
+        workflows={"preview": preview, "import_": import_, "delete": Workflow(name="x")},
     )
-    importer = Importer(FakeBridge(fake), parent)
+
+
+async def dropped(
+    atelier: FakeAtelier, parent: QWidget, folder: Path, *names: str
+) -> tuple[ChatImportDialog, list[str]]:
+    """The dialog after files with these contents were dropped, and what it opened."""
+    importer = Importer(FakeBridge(atelier), parent)
     shown: list[str] = []
     importer.imported.connect(shown.append)
-    file = tmp_path / "w.json"
-    file.write_text("{}")
-    assert await importer.import_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
+    files = [folder / f"{name}.json" for name in names]
+    for file in files:
+        file.write_text(file.stem)
+    assert await importer.import_dropped([*map(str, files), "/x/letter.txt"]) == ["/x/letter.txt"]
     async with asyncio.timeout(10):
-        while not shown:
+        while not (dialogs := parent.findChildren(ChatImportDialog)) or dialogs[0].busy.running:
             await settle()
-    assert shown == ["w"]
+    [dialog] = dialogs
+    return dialog, shown
+
+
+async def test_a_workflow_is_previewed_imported_and_undone(
+    exports: FakeAtelier, parent: QWidget, tmp_path: Path
+) -> None:
+    dialog, shown = await dropped(exports, parent, tmp_path, "Frogs")
+    assert dialog.windowTitle() == "Import workflows"
+    assert dialog.found.text() == "Frogs.json · 1 workflow · 2025-03-01"
+    assert dialog.rows.index(0).data() == "Frogs  ·  6 messages  ·  2025-03-01  ·  not imported yet"
+    assert exports.calls("workflows.import_") == [], "nothing is stored before it is confirmed"
+    assert button(dialog, "chats-import").text() == "Import 1 workflow"
+    button(dialog, "chats-import").click()
+    async with asyncio.timeout(10):
+        while dialog.busy.running or not shown:
+            await settle()
+    assert shown == ["new Frogs"]
+    assert dialog.busy.text.text() == "1 workflow imported"
+    button(dialog, "chats-undo").click()
+    await settle()
+    assert [args for args, _fields in exports.calls("workflows.delete")] == [("new Frogs",)]
+    assert dialog.busy.text.text() == "1 imported workflow deleted"
+
+
+async def test_exported_workflows_are_selected_in_one_dialog_without_those_that_exist(
+    exports: FakeAtelier, parent: QWidget, tmp_path: Path
+) -> None:
+    dialog, _shown = await dropped(exports, parent, tmp_path, "Frogs", "Herons", "broken", "Newts")
+    assert dialog.found.text() == "4 files · 3 workflows · 2025-03-01 · 1 already exists"
+    assert "already exists, imported as a copy" in dialog.rows.index(1).data()
+    assert "1 file cannot be read and was left out." in dialog.busy.text.text()
+    assert [Path(each).stem for each in dialog.rows.chosen()] == ["Frogs", "Newts"]
+    dialog.rows.setData(dialog.rows.index(1), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    assert button(dialog, "chats-import").text() == "Import 3 workflows", "a copy can be wanted"
+
+
+async def test_a_damaged_workflow_file_shows_the_reason(exports: FakeAtelier, parent: QWidget, tmp_path: Path) -> None:
+    dialog, _shown = await dropped(exports, parent, tmp_path, "broken")
+    assert "It is no workflow." in dialog.busy.text.text()
+    assert not button(dialog, "chats-import").isEnabled()
 
 
 async def test_several_exports_dropped_at_once_are_shown_one_after_another(
@@ -174,7 +238,7 @@ async def test_several_exports_dropped_at_once_are_shown_one_after_another(
         next(each for each in parent.findChildren(ChatImportDialog) if each.isVisible()).reject()
     await settle()
     assert in_view() == []
-    importer.import_file(Path("/x/a.zip"))
+    importer.import_files([Path("/x/a.zip")])
     await settle()
     assert in_view() == ["a.zip"]
 

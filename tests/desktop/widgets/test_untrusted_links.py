@@ -116,6 +116,11 @@ def test_only_web_and_mail_addresses_are_opened(opened: list[str], address: str)
     assert opened == ["https://example.com/"]
 
 
+def test_a_mail_link_attaches_no_file(opened: list[str]) -> None:
+    assert open_address("mailto:a@b.example?subject=x&attach=/etc/passwd")
+    assert opened == ["mailto:a@b.example?subject=x"]
+
+
 def test_nothing_else_opens_addresses() -> None:
     """Local files and folders, which the program chooses, are opened with ``QUrl.fromLocalFile``."""
     folder = Path(desktop.__file__).parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from io import BytesIO
 
@@ -106,6 +107,22 @@ def test_only_web_and_mail_links_are_exported(target: str) -> None:
     made = part(f"[words]({target}) and [web](https://a.example/)")
     assert made.count("href=") == 1
     assert 'href="https://a.example/"' in made
+
+
+FILES = ["attach=/etc/passwd", "attachment=/etc/passwd", "cc=c@d.example&amp;Attach=/etc/passwd"]
+
+
+@pytest.mark.parametrize("fields", FILES)
+@pytest.mark.parametrize("link", ["[write](mailto:a@b.example?{})", "<mailto:a@b.example?{}>"])
+def test_a_mail_link_in_a_document_attaches_no_file(link: str, fields: str) -> None:
+    text = link.format(fields)
+    assert not re.findall("href=[^>]*passwd", exported(text, "T", "html").decode())
+    made = Document(BytesIO(exported(text, "T", "docx")))
+    links = [each.target_ref for each in made.part.rels.values() if each.is_external]
+    assert len(links) == 1
+    assert links[0].startswith("mailto:a@b.example")
+    assert "passwd" not in links[0]
+    assert exported(text, "T", "md").decode() == text
 
 
 def test_markdown_is_unchanged() -> None:

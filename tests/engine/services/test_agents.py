@@ -10,9 +10,9 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW, FactoryGateway
-from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.support import i18n

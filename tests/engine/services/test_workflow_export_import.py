@@ -66,6 +66,27 @@ async def test_an_exported_workflow_is_imported_unchanged(open_atelier: Opener, 
         assert entries[-1].message.content == "and more"
 
 
+async def test_a_preview_describes_the_file_and_stores_nothing(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        text = await atelier.workflows.export(workflow_id)
+        name = (await atelier.workflows.get(workflow_id)).name
+        entries = await atelier.workflows.transcript(workflow_id)
+        said = [each for each in entries if each.message.role in (MessageRole.USER, MessageRole.ASSISTANT)]
+        here = await atelier.workflows.preview(text)
+        assert (here.title, here.messages, here.source) == (name, len(said), "")
+        assert (here.there, here.deleted, here.new_turns) == (workflow_id, False, 0)
+        await atelier.workflows.delete(workflow_id)
+        assert (await atelier.workflows.preview(text)).deleted
+        await atelier.workflows.purge(workflow_id)
+        rows = await atelier.store.counts()
+        gone = await atelier.workflows.preview(text)
+        assert (gone.there, gone.new_turns > 0) == ("", True)
+        assert await atelier.store.counts() == rows
+        with pytest.raises(UsageError, match="not a workflow file"):
+            await atelier.workflows.preview("{}")
+
+
 @pytest.mark.parametrize(
     ("rule", "action", "count"), [("skip", "skipped", 1), ("overwrite", "overwritten", 1), ("rename", "renamed", 2)]
 )

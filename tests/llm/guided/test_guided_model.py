@@ -21,10 +21,10 @@ from atelier_desk.domain.model_messages import (
     TextDelta,
     Usage,
 )
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.interfaces import ChatModel
-from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.llm.guided.tool_specs import specs

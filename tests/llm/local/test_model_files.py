@@ -8,9 +8,9 @@ from typing import Never
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.local.model_files import (
     MANIFEST,
-    STARTER,
     STARTER_BYTES,
     UNREADABLE,
     ModelStore,

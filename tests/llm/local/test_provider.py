@@ -23,7 +23,8 @@ from atelier_desk.domain.model_messages import (
     Role,
     TextDelta,
 )
-from atelier_desk.llm.local.model_files import STARTER, ModelStore
+from atelier_desk.domain.provider import STARTER
+from atelier_desk.llm.local.model_files import ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.local.server_lifecycle import ServerConfig
 from tests.helpers.manual_clock import ManualClock

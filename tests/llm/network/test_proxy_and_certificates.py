@@ -19,6 +19,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy, transport_error, unusable_certificates
+from atelier_desk.presentation.provider_test_text import problem_text
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.proxies import FakeProxy
@@ -121,8 +122,8 @@ async def test_a_proxy_that_does_not_answer_is_named(clock: ManualClock, monkeyp
         health = await verdict(FAR, clock)
         assert (health.ok, health.code) == (False, "proxy")
         for part in (f"{scheme}://{gone.address}", "ALL_PROXY", FAR, "Connection refused"):
-            assert part in health.message
-        assert "secret-word" not in health.message
+            assert part in problem_text(health)
+        assert "secret-word" not in problem_text(health)
 
 
 @pytest.mark.parametrize("url", [FAR, "https://models.test/v1"])
@@ -133,7 +134,7 @@ async def test_a_proxy_that_requires_a_password_is_named(
         monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
         health = await verdict(url, clock)
     assert (health.ok, health.code) == (False, "proxy")
-    assert "407" in health.message
+    assert "407" in health.detail
     assert "ALL_PROXY" in health.message
 
 
@@ -187,7 +188,7 @@ async def test_a_file_without_certificates_is_named(
     file = tmp_path / "empty.pem"
     file.write_text("nothing")
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    assert "no certificate" in (await verdict(tls_server.url, clock)).message
+    assert "no certificate" in (await verdict(tls_server.url, clock)).detail
     health = await verdict(tls_server.url, clock, ca_file=str(tmp_path / "gone.pem"))
     assert (health.code, str(tmp_path / "gone.pem") in health.message) == ("certificate", True)
 

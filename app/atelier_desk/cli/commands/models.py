@@ -10,6 +10,7 @@ from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.presentation.model_names import model_name
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -79,7 +80,7 @@ def models_table(models: list[ModelInfo], status: int = OK) -> Result:
             _window(each.context_window),
             _price(each.price_input),
             _price(each.price_output),
-            each.label,
+            model_name(each) if each.label else "",
         )
         for each in models
     )

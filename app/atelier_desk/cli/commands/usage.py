@@ -17,6 +17,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
+from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.number_format import number as figure
@@ -35,7 +36,8 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
     month = await atelier.usage.month()
     groups, total = grouped(rows, UsageBy(arguments.by)), summed(rows)
     header = (_("day"), _("model"), _("agent"), _("workflow"))[BY.index(arguments.by)]
-    cells = ((group.name or group.key or _("unknown"), *_cells(group.total)) for group in groups)
+    names = [name_of_key(g.name) if arguments.by == UsageBy.MODEL else g.name or g.key for g in groups]
+    cells = ((name or _("unknown"), *_cells(g.total)) for name, g in zip(names, groups, strict=True))
     return Result(
         {
             "by": arguments.by,

@@ -11,6 +11,7 @@ from atelier_desk.desktop.command_palette.palette import Command
 from atelier_desk.desktop.command_palette.search_terms import found_by
 from atelier_desk.desktop.settings.agent_gallery_picker import ready_agents
 from atelier_desk.desktop.widgets.date_format import short_moment
+from atelier_desk.presentation.model_names import model_name, provider_name
 from atelier_desk.support.i18n import _, in_every_language
 from atelier_desk.support.visible_and_shortened_text import shorten
 
@@ -64,7 +65,8 @@ def _prompts(window: WindowParts, prompts: Iterable[Prompt]) -> Iterator[Command
 def _agents(window: WindowParts) -> Iterator[Command]:
     """Choose the agent of the workflow in view."""
     for agent in window.chat.choices.agents:
-        hint = f"{agent.config.purpose or agent.config.provider} · {window.chat.choices.labels[agent.id]}"
+        about = agent.config.purpose or provider_name(agent.config.provider)
+        hint = f"{about} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
         yield Command(
             _("Agent: {name}", name=agent.name),
@@ -89,8 +91,8 @@ def _models(window: WindowParts) -> Iterator[Command]:
         if not info.embedding:
             key = key_of(info.provider, info.name)
             run = partial(window.chat.header.model_chosen.emit, key)
-            hint = " · ".join(filter(None, (info.provider, describe(info))))
-            text = _("Model: {name}", name=info.label or info.name)
+            hint = " · ".join(filter(None, (provider_name(info.provider), describe(info))))
+            text = _("Model: {name}", name=model_name(info))
             yield Command(
                 text,
                 run,

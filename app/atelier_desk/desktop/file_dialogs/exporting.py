@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QIODevice, QMarginsF, QMimeData, QUrl
-from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtCore import QBuffer, QCoreApplication, QIODevice, QMarginsF, QMimeData
+from PySide6.QtGui import QFont, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
 from PySide6.QtWidgets import QLabel
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
+from atelier_desk.desktop.file_dialogs.opening import open_path
 from atelier_desk.desktop.sidebar.export_file_names import file_name
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.export.formats import exported
@@ -111,21 +112,8 @@ def _laid_out(title: str, text: str) -> QTextDocument:
 def announce_saved(toasts: ToastHost, path: Path, *more: str) -> None:
     """Show where the file is, and offer to open it or its folder."""
     text = "\n".join([_("Exported to {path}", path=str(path)), *more])
-
-    def opens(target: Path) -> Callable[[], None]:
-        def now() -> None:
-            if not show(target):
-                toasts.show(_("No program could be started to open {name}.", name=target.name))
-
-        return now
-
-    folder = (_("Show in folder"), opens(path.parent))
-    toasts.show(text, _("Open"), opens(path), second=folder, duration_ms=_SEEN_MS)
-
-
-def show(path: Path) -> bool:
-    """Open a file with the system's default program."""
-    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+    folder = (_("Show in folder"), lambda: open_path(toasts, path.parent))
+    toasts.show(text, _("Open"), lambda: open_path(toasts, path), second=folder, duration_ms=_SEEN_MS)
 
 
 def ask_print(parent: QWidget, toasts: ToastHost, title: str, text: str) -> None:

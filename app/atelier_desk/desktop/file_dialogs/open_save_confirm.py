@@ -35,6 +35,20 @@ def ask_open(parent: QWidget, title: str, kinds: str, then: Callable[[Path], obj
     return _open(dialog, then)
 
 
+def ask_open_files(parent: QWidget, title: str, kinds: str, then: Callable[[list[Path]], object]) -> QFileDialog:
+    """Ask for files to read."""
+    dialog = QFileDialog(parent, title, str(start_folder()), kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+
+    def selected(names: list[str]) -> None:
+        paths = [Path(each) for each in names]
+        remember_folder(paths[0].parent)
+        then(paths)
+
+    dialog.filesSelected.connect(selected)
+    return _show(dialog)
+
+
 def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> QFileDialog:
     """Ask for a folder. Its files are shown, so that it does not look empty."""
     dialog = QFileDialog(parent, title, str(start_folder()))
@@ -43,14 +57,17 @@ def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> Q
 
 
 def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
     def selected(text: str) -> None:
         path = Path(text)
         remember_folder(path if path.is_dir() else path.parent)
         then(path)
 
     dialog.fileSelected.connect(selected)
+    return _show(dialog)
+
+
+def _show(dialog: QFileDialog) -> QFileDialog:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     translate_dialog(dialog).open()
     return dialog
 

@@ -18,9 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
 from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.service_tile import TileChoice
 from atelier_desk.desktop.first_start.welcome_and_examples import Step
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Busy
@@ -30,11 +32,11 @@ from atelier_desk.desktop.widgets import Card, bind_text, control, fill, hbox, l
 from atelier_desk.desktop.widgets.language_theme_bindings import Sentence
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
-from atelier_desk.llm.local.model_files import STARTER
+from atelier_desk.domain.provider import STARTER, STARTER_TITLE, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.network.address_correction import doubtful
 from atelier_desk.llm.provider_presets import FIRST, PRESETS, name_for
 from atelier_desk.llm.provider_type_registry import any_server_type, builtin_type, provider_types
+from atelier_desk.presentation.model_names import provider_name
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import shorten
 
@@ -78,7 +80,7 @@ class ModelStep(Step):
         self._grid.setSpacing(8)
         self._panel = QVBoxLayout()
         self.starter = self._add(
-            TileChoice("starter", N_("Starter (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
+            TileChoice("starter", STARTER_TITLE, STARTER_ABOUT, self, config=None, proposed=STARTER),
             show=False,
         )
         for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
@@ -124,8 +126,12 @@ class ModelStep(Step):
             link = control(
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
-            link.clicked.connect(lambda: open_address(keys))
+            link.clicked.connect(lambda: self._open(keys))
             fill(made.below, hbox(None, link, 1))
+
+    def _open(self, address: str) -> None:
+        if not open_address(address):
+            show_not_opened(toasts_of(self), address)
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:
         """Insert a tile among the others."""
@@ -212,7 +218,7 @@ class ModelStep(Step):
             self._in_use = None
         self._server_in_use = agent.provider
         if not own and agent.model:
-            about = _("In use, provided by {provider}.", provider=agent.provider)
+            about = _("In use, provided by {provider}.", provider=provider_name(agent.provider))
             self._in_use = self._add(
                 TileChoice("in-use", agent.model, about, self, config=None, proposed=agent.model), 0, show=False
             )
@@ -319,7 +325,7 @@ class ModelStep(Step):
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = _("Starter (offline)") if choice is self.starter else model
+        shown = _(STARTER_TITLE) if choice is self.starter else model
         self.busy.note(
             _(
                 "{model} answered in {time}: “{text}”",

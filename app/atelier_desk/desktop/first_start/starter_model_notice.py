@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.widgets import FlowLayout, control
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedPill
-from atelier_desk.llm.local.model_files import STARTER
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.provider_type_registry import builtin_type
 from atelier_desk.support.i18n import N_
 

@@ -55,7 +55,7 @@ class ChildWindows(WindowParts):
 
     def _open_settings(self) -> SettingsWindow:
         if self._settings_window is None:
-            made = deferred_dialog_imports.SettingsWindow(self.bridge, self)
+            made = deferred_dialog_imports.SettingsWindow(self.bridge, self, self._agent_in_view)
             made.setWindowIcon(app_icon())
             made.place_requested.connect(self._show_place)
             self._share_actions(made)
@@ -64,6 +64,10 @@ class ChildWindows(WindowParts):
         self._settings_window.raise_()
         self._settings_window.activateWindow()
         return self._settings_window
+
+    def _agent_in_view(self) -> str:
+        agent = self.chat.choices.agent
+        return agent.id if agent is not None else ""
 
     def _share_actions(self, widget: QWidget, names: Iterable[str] = ANYWHERE) -> None:
         """Let shortcuts of the whole program work in another window, too, with the keys that the user chose."""

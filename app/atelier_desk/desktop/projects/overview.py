@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.file_dialogs.opening import open_path
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.panes.time_format import ago, number, size
 from atelier_desk.desktop.projects.code_language_bar import LanguageBar
 from atelier_desk.desktop.projects.indexing_progress import IngestProgress
@@ -237,4 +239,4 @@ class OverviewPage(QWidget):
 
     def _show(self) -> None:
         if self.project is not None and self.project.root:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(self.project.root))
+            open_path(toasts_of(self), Path(self.project.root))

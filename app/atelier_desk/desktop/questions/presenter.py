@@ -18,6 +18,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
@@ -374,9 +376,10 @@ class QuestionPresenter(QObject):
                 self.notice.emit(error_text(error))
             return
         self._closed(question_id, "answered" if answer is not None else "skipped")
-        if asked is not None and asked.spec.url and answer is not None and ACCEPT in answer.selected_options:
-            # The user has seen the host and wants the page opened; the program never reads it.
-            open_address(asked.spec.url)
+        accepted = answer is not None and ACCEPT in answer.selected_options
+        # The user has seen the host and wants the page opened; the program never reads it.
+        if accepted and asked is not None and asked.spec.url and not open_address(asked.spec.url):
+            show_not_opened(toasts_of(self._window), asked.spec.url)
 
     def tick(self) -> None:
         """Once a second while a dialog is open: count visible time and show the time left."""

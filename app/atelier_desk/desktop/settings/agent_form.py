@@ -22,6 +22,7 @@ from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.presentation.model_names import provider_name, unlisted_model_name
 from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import N_, _
 
@@ -247,7 +248,7 @@ class AgentForm(Form):
         items, key = model_choices(self._models, self._favourites, self._recent), key_of(provider, model)
         items = [replace(each, starred=None) for each in items]
         if model and all(each.key != key for each in items):
-            items.insert(0, PickerItem(key, model, provider))
+            items.insert(0, PickerItem(key, unlisted_model_name(provider, model), provider_name(provider)))
         self.picker.set_choices(items, key, None if model else _("Choose a model"))
 
     def _offer_models(self) -> None:

@@ -24,6 +24,7 @@ from atelier_desk.desktop.widgets.table_style import FramedDelegate, style_table
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.presentation.model_names import model_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -151,7 +152,7 @@ class ModelTable(QTableWidget):
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(Qt.CheckState.Checked if key_of(info) in self._favourites else Qt.CheckState.Unchecked)
         item.setToolTip(_("Favourite: listed first wherever you choose a model"))
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, _("Favourite: {model}", model=info.label or info.name))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, _("Favourite: {model}", model=model_name(info)))
         return item
 
     def _item(self, info: ModelInfo, column: int, field: str) -> QTableWidgetItem:
@@ -250,7 +251,7 @@ class ModelTable(QTableWidget):
 
 
 def _name(info: ModelInfo) -> str:
-    name = info.label or info.name
+    name = model_name(info)
     return _("{name} (adjusted)", name=name) if info.source == "learned" else name
 
 

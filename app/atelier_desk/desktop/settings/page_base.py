@@ -61,6 +61,8 @@ class SettingsPage(QWidget):
     """Whether a search may load the page's lists before the page was shown."""
     loaded = Signal()
     """Its values were reloaded."""
+    agent_in_view: Callable[[], str] = str
+    """Returns the id of the agent that answers in the workflow in view; empty if unknown."""
     place_requested = Signal(str, str, str, str)
     """Show a place in a workflow: its id, kind and id of the row, and the message it belongs to."""
 

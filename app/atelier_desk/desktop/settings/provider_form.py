@@ -11,6 +11,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import KeyState, ProviderConfig
 from atelier_desk.llm.provider_presets import Preset, preset_of
 from atelier_desk.llm.provider_type_registry import find, provider_types
+from atelier_desk.presentation.model_names import provider_name
 from atelier_desk.support.i18n import N_, _
 
 
@@ -103,7 +104,7 @@ class ProviderForm(QWidget):
         """
         self._shown, self._state, self._example = config, state, ""
         local = config is not None and is_builtin(config.kind)
-        self.name.setText(config.name if config else "")
+        self.name.setText(provider_name(config.name) if config else "")
         self.name.setEnabled(not local)
         self.kind.setCurrentIndex(max(0, self.kind.findData(config.kind)) if config else 0)
         self.kind.setEnabled(config is None)
@@ -163,7 +164,7 @@ class ProviderForm(QWidget):
         stored = self._shown
         kind = stored.kind if stored is not None else str(self.kind.currentData())
         fields = {
-            "name": self.name.text().strip(),
+            "name": self._name(),
             "kind": kind,
             "base_url": self.url.text().strip() if not is_builtin(kind) else "",
             "api_key_env": self.env.text().strip(),
@@ -187,8 +188,13 @@ class ProviderForm(QWidget):
         if self._shown is None or self.key() or self.advanced.edited():
             return True
         stored = self._shown
-        now = (self.name.text().strip(), self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
+        now = (self._name(), self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
         return now != (stored.name, stored.base_url, stored.api_key_env, stored.enabled)
+
+    def _name(self) -> str:
+        """The name as it is stored: people see another one of the built-in provider, which keeps its own."""
+        stored = self._shown
+        return stored.name if stored is not None and is_builtin(stored.kind) else self.name.text().strip()
 
     def _typed(self, text: str, other: QLineEdit | None) -> None:
         """A key and a variable exclude each other: the last typed counts."""

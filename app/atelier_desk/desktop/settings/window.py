@@ -31,6 +31,8 @@ from atelier_desk.desktop.widgets.text_matching import plain
 from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atelier_desk.desktop.bridge.bridge import Bridge
 
 SIZE = QSize(940, 680)
@@ -53,9 +55,10 @@ class SettingsWindow(QWidget):
     place_requested = Signal(str, str, str, str)
     """See ``SettingsPage.place_requested``."""
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None, agent_in_view: Callable[[], str] = str) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.bridge = bridge
+        self._agent_in_view = agent_in_view
         self.setObjectName("settings-window")
         EnterPresses(self)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -143,6 +146,7 @@ class SettingsWindow(QWidget):
             entry = self._entries[name]
             page = entry.page(self.bridge, self._stack)
             page.setObjectName(f"settings-page-{name}")
+            page.agent_in_view = self._agent_in_view
             page.place_requested.connect(self.place_requested)
             page.loaded.connect(partial(self._search_again, name))
             bind_text(page, name=entry.tab)

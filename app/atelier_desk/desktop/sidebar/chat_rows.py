@@ -22,7 +22,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class ChatRows(QAbstractListModel):
-    """Those with something new are checked first; those without are disabled, unless they were deleted.
+    """Those with something new are checked first; chats without are disabled, unless they were deleted.
 
     Texts are created for visible rows only: an export of years has tens of thousands of chats.
 
@@ -108,10 +108,10 @@ class ChatList(QListView):
 
 
 def _can_be_chosen(chat: ChatPreview) -> bool:
-    return bool(chat.new_turns) or chat.deleted
+    return bool(chat.new_turns) or chat.deleted or not chat.source
 
 
 def _text(chat: ChatPreview) -> str:
     messages = ngettext("{number} message", "{number} messages", chat.messages, number=number(chat.messages))
-    facts = [SOURCES[chat.source], messages, day(chat.last) if chat.last else "", state_text(chat)]
+    facts = [SOURCES.get(chat.source, ""), messages, day(chat.last) if chat.last else "", state_text(chat)]
     return "  ·  ".join(filter(None, [visible(chat.title) or _("Imported chat"), *facts]))

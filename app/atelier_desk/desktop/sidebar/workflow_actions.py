@@ -349,7 +349,6 @@ class WorkflowActions(QObject):
         """Imports workflows and chats; the imported one is shown."""
         made = Importer(self._bridge, self._widget.window())
         made.imported.connect(self.made)
-        made.status_changed.connect(self._toasts.show)
         return made
 
     def suggest_title(self, workflow_id: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,15 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
-from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_text
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open_files
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.sidebar.chat_rows import ChatList, ChatRows
+from atelier_desk.desktop.sidebar.importable_files import ChatsFile, Importable, WorkflowFiles
 from atelier_desk.desktop.widgets import bind, bind_text, control, fit_window, hbox, label, vbox
 from atelier_desk.domain.imported_chat import ChatFilePreview, ImportedChats
 from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
-from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -35,41 +36,37 @@ POLL_MS = 200
 
 
 class Importer(QObject):
-    """Imports files: workflows at once, chats after a selection.
+    """Imports workflows and chats after a selection.
 
     Signals:
         imported: the workflow with this id was imported.
-        said: the outcome of importing a workflow, or why it failed.
     """
 
     imported = Signal(str)
-    status_changed = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge, self._widget = bridge, parent
-        self._waiting: list[Path] = []
-        """Files whose chats are selected after those of the dialog in view, so that dialogs are not stacked."""
+        self._waiting: list[Importable] = []
+        """What is selected from after the dialog in view, so that dialogs are not stacked."""
         self._in_view = False
 
     def ask(self) -> None:
-        """Ask for a file and import it."""
-        ask_open(self._widget, _("Import workflows or chats"), _(KINDS), self.import_file)
+        """Ask for files and import them."""
+        ask_open_files(self._widget, _("Import workflows or chats"), _(KINDS), self.import_files)
 
-    def import_file(self, path: Path) -> None:
-        """Import a file, chosen or dropped."""
-        self._bridge.jobs.once(("import", str(path)), lambda: self._import_file(path))
+    def import_files(self, paths: Sequence[Path]) -> None:
+        """Import files, chosen or dropped; all workflows among them are selected in one dialog."""
+        self._bridge.jobs.once(("import", *map(str, paths)), lambda: self._import_files(paths))
 
-    async def _import_file(self, path: Path) -> None:
-        if not await self._bridge.engine.chats.is_workflow(path):
-            if path not in self._waiting:
-                self._waiting.append(path)
-            if not self._in_view:
-                self._show_next()
-            return
-        done = await self._bridge.engine.workflows.import_(await read_text(path))
-        self.status_changed.emit(_("“{name}” imported", name=done.workflow.name))
-        self.imported.emit(done.workflow.id)
+    async def _import_files(self, paths: Sequence[Path]) -> None:
+        paths = list(dict.fromkeys(paths))
+        workflows = [path for path in paths if await self._bridge.engine.chats.is_workflow(path)]
+        chats = [ChatsFile(self._bridge, path) for path in paths if path not in workflows]
+        found: list[Importable] = [WorkflowFiles(self._bridge, tuple(workflows))] if workflows else []
+        self._waiting += [each for each in (*found, *chats) if each not in self._waiting]
+        if not self._in_view:
+            self._show_next()
 
     def _show_next(self) -> None:
         self._in_view = bool(self._waiting)
@@ -81,18 +78,21 @@ class Importer(QObject):
 
     async def import_dropped(self, paths: list[str]) -> list[str]:
         """Import those files that are workflows or exported chats; returns the others."""
-        others = []
+        others: list[str] = []
+        exports: list[Path] = []
         for name in paths:
             path = Path(name)
             if await self._bridge.engine.chats.is_export(path):
-                self.import_file(path)
+                exports.append(path)
             else:
                 others.append(name)
+        if exports:
+            self.import_files(exports)
         return others
 
 
 class ChatImportDialog(QDialog):
-    """``chat-import``: the chats in a file with a check box each, then the result with an undo.
+    """``chat-import``: the chats or workflows in files with a check box each, then the result with an undo.
 
     Signals:
         opened: show the imported workflow with this id.
@@ -100,23 +100,25 @@ class ChatImportDialog(QDialog):
 
     opened = Signal(str)
 
-    def __init__(self, bridge: Bridge, path: Path, parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, source: Importable, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("chat-import")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._bridge, self._path = bridge, path
+        self._bridge, self._source = bridge, source
+        title = N_("Import workflows") if source.workflows else N_("Import chats")
         self.jobs = Jobs(self, lambda text: self.busy.note(text, "error"))
         self._preview: ChatFilePreview | None = None
         self._done: ImportedChats | None = None
         self._read = (0, 0)
-        self._title = bind_text(label("", "title", self), N_("Import chats"))
+        self._title = bind_text(label("", "title", self), title)
         self.found = control(label("", "muted", self, wrap=True), "chats-found")
         self.filter = control(QLineEdit(self), "chats-filter", hint=N_("Filter by title"), name=N_("Filter by title"))
         self.filter.setClearButtonEnabled(True)
         self.rows = ChatRows(self)
         self.rows.changed.connect(self._enable)
         self.filter.textChanged.connect(self.rows.filter)
-        self.list = control(ChatList(self), "chats-list", name=N_("Chats in the file"))
+        listed = N_("Workflows in the files") if source.workflows else N_("Chats in the file")
+        self.list = control(ChatList(self), "chats-list", name=listed)
         self.list.setModel(self.rows)
         self.list.setUniformItemSizes(True)
         self.all = control(
@@ -149,7 +151,7 @@ class ChatImportDialog(QDialog):
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._show_progress)
-        bind_text(self, title=N_("Import chats"))
+        bind_text(self, title=title)
         fit_window(self, QSize(680, 520))
         bind(self._fill, on="language")
         self._work(self._preview_file, N_("Reading the file…"))
@@ -178,7 +180,7 @@ class ChatImportDialog(QDialog):
         (self.list if self._preview is not None else self.close_).setFocus()
 
     async def _preview_file(self) -> Outcome | None:
-        self._preview = await self._bridge.engine.chats.preview(self._path, self._progress)
+        self._preview = await self._source.preview(self._progress)
         self.rows.show(self._preview.chats)
         self._fill()
         skipped = self._preview.skipped
@@ -191,14 +193,15 @@ class ChatImportDialog(QDialog):
             self._work(lambda: self._import(chosen), N_("Importing…"))
 
     async def _import(self, chosen: tuple[str, ...]) -> Outcome:
-        done = self._done = await self._bridge.engine.chats.import_(self._path, chosen, self._progress)
+        done = self._done = await self._source.import_(chosen, self._progress)
         self._preview = None
         self.rows.show(())
         if len(done.created) == 1:
             self.opened.emit(done.created[0])
         self._fill()
         skipped = {name: count for name, count in done.skipped.items() if name not in ("unknown", "empty")}
-        return lambda: "\n".join([done_words(done), *skipped_words(skipped)]), "warn" if skipped else "ok"
+        words = partial(done_words, done, workflows=self._source.workflows)
+        return lambda: "\n".join([words(), *skipped_words(skipped)]), "warn" if skipped else "ok"
 
     def undo_import(self) -> None:
         """Delete the imported workflows; they can be restored from "Recently deleted"."""
@@ -211,7 +214,10 @@ class ChatImportDialog(QDialog):
         for number_, each in enumerate(ids, 1):
             await self._bridge.engine.workflows.delete(each)
             self._read = (number_, len(ids))
-        return lambda: ngettext("{n} imported chat deleted", "{n} imported chats deleted", len(ids)), "ok"
+        n = len(ids)
+        if self._source.workflows:
+            return lambda: ngettext("{n} imported workflow deleted", "{n} imported workflows deleted", n), "ok"
+        return lambda: ngettext("{n} imported chat deleted", "{n} imported chats deleted", n), "ok"
 
     def reject(self) -> None:
         """Closing stops the import; workflows imported so far remain."""
@@ -220,15 +226,18 @@ class ChatImportDialog(QDialog):
 
     def _fill(self) -> None:
         """Show the chats, and texts in another language."""
-        self.found.setText(
-            f"{visible(self._path.name)} · {found_text(self._preview)}" if self._preview else visible(self._path.name)
-        )
+        name = self._source.name()
+        self.found.setText(f"{name} · {found_text(self._preview)}" if self._preview else name)
         self.rows.refresh()
         self._enable()
 
     def _import_text(self) -> str:
         n = self.rows.count
-        return ngettext("Import {number} chat", "Import {number} chats", n, number=number(n)) if n else _("Import")
+        if not n:
+            return _("Import")
+        if self._source.workflows:
+            return ngettext("Import {number} workflow", "Import {number} workflows", n, number=number(n))
+        return ngettext("Import {number} chat", "Import {number} chats", n, number=number(n))
 
     def _enable(self) -> None:
         running = self.busy.running

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.markdown.link_targets import mail_without_files
 from atelier_desk.support.i18n import _
 
 OPENABLE = {"http", "https", "mailto"}
@@ -18,9 +19,10 @@ _SHOWN = 480
 def open_address(address: str) -> bool:
     """Open a web or mail address in its program; whether one accepted it.
 
-    Other schemes may start any program with a file of a stranger's choice, and are refused.
+    Other schemes may start any program with a file of a stranger's choice, and are refused; fields of a mail that
+    could attach a file are dropped.
     """
-    url = QUrl(address)
+    url = QUrl(mail_without_files(address))
     return url.scheme() in OPENABLE and QDesktopServices.openUrl(url)
 
 
@@ -31,7 +33,7 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
     """
     if url.scheme() not in OPENABLE:
         return
-    address = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
+    address = mail_without_files(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
     menu = QMenu(text)
     menu.setObjectName("link-menu")
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

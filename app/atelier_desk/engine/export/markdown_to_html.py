@@ -9,6 +9,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from atelier_desk.markdown.link_targets import safe_target
 from atelier_desk.markdown.parser import markdown
 from atelier_desk.support.i18n import language
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -22,8 +23,6 @@ th { background: #eeeeee; text-align: left; }
 pre, code { font-family: monospace; font-size: 10pt; } pre { background: #f4f4f4; padding: 8px; white-space: pre-wrap; }
 blockquote { color: #555555; margin-left: 1em; } a { color: #2a5db0; }
 """
-LINKED = ("http://", "https://", "mailto:")
-"""Allowed link targets: opening a network share or another program's link may reveal who a person is."""
 
 
 class _Renderer(RendererHTML):
@@ -36,8 +35,9 @@ class _Renderer(RendererHTML):
         return f"[{html.escape(tokens[at].content)}]"
 
     def link_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
-        linked = str(tokens[at].attrGet("href") or "").startswith(LINKED)
-        return self.renderToken(tokens, at, options, env) if linked else "<a>"
+        target = safe_target(str(tokens[at].attrGet("href") or ""))
+        tokens[at].attrSet("href", target)
+        return self.renderToken(tokens, at, options, env) if target else "<a>"
 
     def math_inline(self, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
         return f"<code>{html.escape(tokens[at].content)}</code>"

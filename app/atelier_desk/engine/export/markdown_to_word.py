@@ -16,7 +16,7 @@ from docx.oxml.table import CT_Tbl
 from docx.shared import RGBColor
 from docx.text.paragraph import Paragraph
 
-from atelier_desk.engine.export.markdown_to_html import LINKED
+from atelier_desk.markdown.link_targets import safe_target
 from atelier_desk.markdown.parser import markdown
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -197,7 +197,7 @@ class _Writer:
                         run.font.superscript = True
 
     def _link(self, paragraph: Paragraph, target: str) -> object:
-        if not target.startswith(LINKED):
+        if not (target := safe_target(target)):
             return paragraph
         link = OxmlElement("w:hyperlink")
         link.set(qn("r:id"), paragraph.part.relate_to(_written(target), RELATIONSHIP_TYPE.HYPERLINK, is_external=True))

@@ -19,6 +19,7 @@ from atelier_desk.llm.local.model_files import UNREADABLE, ModelStore
 from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.presentation.backup_contents_text import damaged_attachment
 from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
+from atelier_desk.presentation.provider_test_text import problem_text
 from atelier_desk.storage.copies import bounded_memory_reading
 from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 from atelier_desk.storage.copies.progress_and_cancellation import no_progress
@@ -451,7 +452,7 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
                 ms=health.latency_ms,
             ),
         )
-    return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
+    return Check(name=name, title=title, status="warn", message=problem_text(health), fix=_provider_fix(config))
 
 
 def _provider_fix(config: ProviderConfig) -> str:

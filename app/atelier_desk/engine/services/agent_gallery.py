@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.llm.local.model_files import STARTER
+from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.provider_type_registry import builtin_type
 from atelier_desk.support.i18n import LANGUAGES, N_, _, spoken
 from atelier_desk.tools.base import Effect

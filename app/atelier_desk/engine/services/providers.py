@@ -167,7 +167,7 @@ class ProviderService:
         try:
             return await (await self.provider(name)).test(load=load)
         except ProviderError as error:
-            return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
+            return ProviderHealth.failed(error)
 
     async def models(self, name: str) -> builtins.list[ModelInfo]:
         """Return the server's models with the user's changes, and those only the user knows."""
@@ -188,7 +188,7 @@ class ProviderService:
             async with self._trying(draft) as server:
                 return await server.test()
         except ProviderError as error:
-            return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
+            return ProviderHealth.failed(error)
 
     async def draft_models(self, draft: ProviderDraft) -> builtins.list[ModelInfo]:
         """Return the models of an unsaved server, in its own order.

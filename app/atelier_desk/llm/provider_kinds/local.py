@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.provider import BUILTIN
 from atelier_desk.llm.provider_type_registry import ProviderType, register
 from atelier_desk.support.i18n import N_
 
@@ -23,9 +24,9 @@ def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Pa
 
 register(
     ProviderType(
-        kind="local",
-        title=N_("Built in"),
-        name="local",
+        kind=BUILTIN,
+        title=N_("Built-in"),
+        name=BUILTIN,
         create=create,
         order=90,
         icon="hard-drive",

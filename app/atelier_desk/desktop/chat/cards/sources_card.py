@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.tool_tips import wrapped_tip
@@ -41,12 +43,15 @@ class SourcesCard(HeadedCard):
                 self._flow.removeWidget(button)
                 button.deleteLater()
             self.buttons = [
-                control(QPushButton(self), "source", look="ghost", on=partial(open_address, each.url))
-                for each in sources
+                control(QPushButton(self), "source", look="ghost", on=partial(self._open, each.url)) for each in sources
             ]
             for button in self.buttons:
                 self._flow.addWidget(button)
         self._show()
+
+    def _open(self, address: str) -> None:
+        if not open_address(address):
+            show_not_opened(toasts_of(self), address)
 
     def _show(self) -> None:
         count = len(self._sources)

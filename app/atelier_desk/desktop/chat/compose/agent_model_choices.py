@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.domain.agent import Choices, Thinking
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
+from atelier_desk.presentation.model_names import model_name, provider_name, unlisted_model_name
 from atelier_desk.presentation.permission_profiles import Profile, mode_of, profile_of
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import _
@@ -57,22 +58,23 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
     """
     chat = {key_of(info.provider, info.name): info for info in models if not info.embedding}
 
-    def made(key: str, group: str, detail: str) -> PickerItem:
+    def made(key: str, group: str = "") -> PickerItem:
         info = chat[key]
-        words = " · ".join(filter(None, (detail, describe(info))))
+        provider = provider_name(info.provider)
+        words = " · ".join(filter(None, (provider if group else "", describe(info))))
         return PickerItem(
-            key, info.label or info.name, group, words, abilities(info), starred=key in favourites, also=info.name
+            key, model_name(info), group or provider, words, abilities(info), starred=key in favourites, also=info.name
         )
 
-    starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
-    latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]
+    starred = [made(key, _("Favourites")) for key in favourites if key in chat]
+    latest = [made(key, _("Recent")) for key in recent if key in chat and key not in favourites]
     shown = {each.key for each in (*starred, *latest)}
-    return [*starred, *latest, *(made(key, info.provider, "") for key, info in chat.items() if key not in shown)]
+    return [*starred, *latest, *(made(key) for key in chat if key not in shown)]
 
 
 def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
     """Labels of models by provider and name, if they differ from the name."""
-    return {(info.provider, info.name): info.label for info in models if info.label}
+    return {(info.provider, info.name): model_name(info) for info in models if info.label}
 
 
 def effort_choices() -> list[PickerItem]:
@@ -204,7 +206,7 @@ class WorkflowChoices(QObject):
 
     def label_of(self, provider: str, model: str) -> str:
         """The label of a model, or its name."""
-        return model_labels(self.models).get((provider, model), model)
+        return model_labels(self.models).get((provider, model)) or unlisted_model_name(provider, model)
 
     @property
     def window(self) -> int:
@@ -232,11 +234,11 @@ class WorkflowChoices(QObject):
         models = model_choices(self.models, favourites, settings.recent_models[:RECENT] if settings is not None else ())
         key, info = key_of(provider, model), self.info
         if model and info is None:
-            models.insert(0, PickerItem(key, model, "", provider))
+            models.insert(0, PickerItem(key, unlisted_model_name(provider, model), "", provider_name(provider)))
         effort = self.chosen.thinking.value if self.chosen.thinking is not None else ""
         levels = effort_choices() if effort or (info is not None and info.supports_thinking) else []
         level = [each.text for each in levels if effort and each.key == effort]
-        self._header.set_models(models, key, " · ".join([(info.label if info is not None else "") or model, *level]))
+        self._header.set_models(models, key, " · ".join([self.label_of(provider, model), *level]))
         self._header.more.set_efforts(levels, effort)
         mode = self.chosen.approval or (agent.config.approval if agent else None)
         self.profile = profile_of(mode) if mode is not None else None

@@ -18,6 +18,7 @@ from atelier_desk.desktop.chat.compose.mcp_resource_variables_form import Resour
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.engine.runs.message_attachments import text_room
+from atelier_desk.presentation.model_names import model_name
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
@@ -181,7 +182,7 @@ class AttachmentController(QObject):
                 "{model} cannot see images: it will only know that {n} image is attached.",
                 "{model} cannot see images: it will only know that {n} images are attached.",
                 pictures,
-                model=info.label or info.name,
+                model=model_name(info),
             )
             warnings.append(words)
         characters = sum(item.characters for item in items)

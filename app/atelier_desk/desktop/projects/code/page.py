@@ -12,7 +12,8 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
+from atelier_desk.desktop.panes.pane_base import toast, toasts_of
 from atelier_desk.desktop.projects.code.open_in_editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.source_text import SourceText
@@ -23,7 +24,7 @@ from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.presentation.project_text import describe, place_word
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -273,9 +274,10 @@ class CodePage(QWidget):
     def open_in_editor(self) -> None:
         """Open the file in the system's editor, or a fetched page in the browser."""
         if self._address:
-            open_address(self._address)
+            if not open_address(self._address):
+                show_not_opened(toasts_of(self), self._address)
         elif self.path is not None and not open_text(self.path):
-            toast(self, _("No program could be started to open {name}.", name=self.path.name))
+            show_not_opened(toasts_of(self), str(self.path))
 
     @property
     def _address(self) -> str:

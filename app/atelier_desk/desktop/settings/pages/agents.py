@@ -24,6 +24,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.provider_type_registry import builtin_type
+from atelier_desk.presentation.model_names import provider_name, unlisted_model_name
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -108,8 +109,9 @@ class AgentsPage(ListFormPage[Agent]):
 
     def line(self, agent: Agent) -> ListLine:
         config = agent.config
-        model = self._labels.get((config.provider, config.model), config.model)
-        facts = [*filter(None, [config.purpose]), f"{config.provider} · {model}"]
+        used = config.provider, config.model
+        model = self._labels.get(used) or unlisted_model_name(*used)
+        facts = [*filter(None, [config.purpose]), f"{provider_name(config.provider)} · {model}"]
         if agent.id == self._default:
             facts.append(_("default"))
         return ListLine(agent.id, agent.name, " · ".join(facts), "bot")

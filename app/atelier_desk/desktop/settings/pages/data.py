@@ -8,10 +8,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QDate, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QDate
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save, confirm
+from atelier_desk.desktop.file_dialogs.opening import open_path
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.panes.time_format import size
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Number
@@ -116,10 +117,8 @@ class DataPage(RowsPage):
 
     @cached_property
     def importer(self) -> Importer:
-        """Imports workflows and chats; results are shown on this page."""
-        made = Importer(self.bridge, self.window())
-        made.status_changed.connect(lambda text: self.move_busy.note(text, "ok"))
-        return made
+        """Imports workflows and chats."""
+        return Importer(self.bridge, self.window())
 
     async def load(self) -> None:
         await super().load()
@@ -297,7 +296,7 @@ class DataPage(RowsPage):
 
     def _show_folder(self) -> None:
         if self._root is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
+            open_path(toasts_of(self), self._root)
 
 
 def _damaged(result: Any) -> list[str]:

@@ -231,10 +231,15 @@ class McpPage(ListFormPage["McpStatus"]):
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
     def _show_agents(self, row: McpStatus | None) -> None:
-        """Show which agents have its tools; for a new server those that will get them: by default the default agent."""
-        agents = sorted(self._agents, key=lambda each: each.id != self._default)
+        """Show which agents have its tools; for a new server those that will get them.
+
+        By default the agent of the workflow in view, which is where the server is wanted, else the default agent.
+        """
+        view = self.agent_in_view()
+        first = view if any(each.id == view for each in self._agents) else self._default
+        agents = sorted(self._agents, key=lambda each: (each.id != first, each.id != self._default))
         given = {
-            each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers)
+            each.id: (each.name, each.id == first if row is None else row.name in each.config.mcp_servers)
             for each in agents
         }
         self._agent_list.show_rows((row is None, given), lambda: [self._agent_row(*agent) for agent in given.items()])

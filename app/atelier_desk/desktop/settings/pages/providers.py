@@ -11,7 +11,8 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.pane_base import offer_undo
+from atelier_desk.desktop.file_dialogs.opening import show_not_opened
+from atelier_desk.desktop.panes.pane_base import offer_undo, toasts_of
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import Choice
 from atelier_desk.desktop.settings.form import Form
@@ -30,6 +31,8 @@ from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.provider_type_registry import find
 from atelier_desk.presentation.api_key_text import MISSING, shortcut_text
+from atelier_desk.presentation.model_names import model_name, provider_name
+from atelier_desk.presentation.provider_test_text import problem_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 
@@ -49,7 +52,7 @@ FEW = 6
 def health_text(health: ProviderHealth) -> str:
     """The result of a test as a sentence."""
     if not health.ok:
-        return health.message or _("The test failed.")
+        return problem_text(health, "\n") or _("The test failed.")
     if not health.models and health.message:
         return _("Works: answered in {ms} ms. {note}", ms=health.latency_ms, note=health.message)
     models = ngettext("{n} model", "{n} models", health.models)
@@ -169,16 +172,17 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             self._open_requested()
 
     def line(self, config: ProviderConfig) -> ListLine:
-        facts = [kind_text(config.kind), config.base_url or usual_url(config.kind)]
+        kind = "" if is_builtin(config.kind) else kind_text(config.kind)  # its name
+        facts = [kind, config.base_url or usual_url(config.kind)]
         state = self._state(config)
         facts.append(shortcut_text(state, config.api_key_env) if config.enabled else _("off"))
         role: Role = "muted" if not config.enabled else "warn" if state in MISSING else "accent"
         entry = find(config.kind)
         icon = entry.icon if entry is not None else "server"
-        return ListLine(config.name, config.name, " · ".join(filter(None, facts)), icon, role)
+        return ListLine(config.name, provider_name(config.name), " · ".join(filter(None, facts)), icon, role)
 
     def heading(self, config: ProviderConfig | None) -> str:
-        return config.name if config is not None else _("New provider")
+        return provider_name(config.name) if config is not None else _("New provider")
 
     def complete(self) -> bool:
         return bool(self.form.complete())
@@ -303,7 +307,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if len(names) > MOST_NAMED:
             more = len(names) - 1
             agents = ngettext("{first} and {n} other agent", "{first} and {n} other agents", more, first=names[0])
-        return _(template, model=info.label or info.name, agents=agents)
+        return _(template, model=model_name(info), agents=agents)
 
     def _check_use(self) -> None:
         info = self._proposed()
@@ -376,7 +380,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         bind_text(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
-        open_address(self._keys)
+        if not open_address(self._keys):
+            show_not_opened(toasts_of(self), self._keys)
 
     def _ask_preset(self) -> None:
         """Show the presets, and servers found on this machine once known."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
+from atelier_desk.desktop.file_dialogs.opening import open_path
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
@@ -135,7 +135,7 @@ class ToolsPage(SettingsPage):
 
     def _open_folder(self) -> None:
         if self._folder is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+            open_path(toasts_of(self), self._folder)
 
     def _restyle(self) -> None:
         super()._restyle()

@@ -25,6 +25,7 @@ from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
+from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 from atelier_desk.support.number_format import duration, number, tokens
@@ -272,7 +273,8 @@ class UsagePage(SettingsPage):
     def _named(self, group: UsageGroup) -> str:
         if self._by() is UsageBy.DAY:
             return day_words(date.fromisoformat(group.key))
-        return group.name or _("unknown")
+        name = name_of_key(group.name) if self._by() is UsageBy.MODEL else group.name
+        return name or _("unknown")
 
     def export_csv(self) -> None:
         """Ask for a file and export all figures of the period."""

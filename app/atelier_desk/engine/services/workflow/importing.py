@@ -41,13 +41,14 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.imported_chat import ChatPreview
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
@@ -321,6 +322,25 @@ def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFil
     file = parse(text)
     check(file)
     return _without_grants(file, approvals), file.workflow.workspace
+
+
+def described(text: str | bytes) -> ChatPreview:
+    """Describe the checked file as what a first import would add; its ``key`` is the workflow's id."""
+    file = parse(text)
+    check(file)
+    roots = {run.id for run in file.runs if not run.parent_run_id}
+    said = (MessageRole.USER, MessageRole.ASSISTANT)
+    messages = [each for each in file.messages if each.run_id in roots and each.role in said]
+    times = [each.created_at for each in messages] or [file.workflow.created_at]
+    return ChatPreview(
+        key=file.workflow.id,
+        source="",
+        title=file.workflow.name,
+        messages=len(messages),
+        first=min(times),
+        last=max(times),
+        new_turns=max(1, len(roots)),
+    )
 
 
 def parse(text: str | bytes) -> WorkflowFile:
