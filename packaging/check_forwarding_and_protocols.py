@@ -55,7 +55,7 @@ PROTOCOLS = {
     "engine/services/common/service_context.py:ServiceContext": "the open engine has the services, which need it",
     "engine/services/common/mcp_sign_in.py:Servers": ("the MCP service has the sign-ins, which connect its servers"),
     "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",
-    "storage/integrity.py:Store": "the store has the integrity check, which reads the store",
+    "storage/damaged_row_search.py:Store": "the store has the integrity check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the store passes the counter to the writer",
 }
 """Protocols by module and name, and why they are allowed: most prevent two files from importing each other."""

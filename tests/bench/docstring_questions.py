@@ -21,7 +21,7 @@ from typing import NamedTuple
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parse import parse
 from atelier_desk.knowledge.parsing.parsed_file import Scope
-from atelier_desk.knowledge.projects.rerank import is_test
+from atelier_desk.knowledge.projects.name_and_test_ranking import is_test
 from atelier_desk.storage.search_terms import STOP_WORDS, words
 
 LEAST_WORDS, LEAST_LINES = 5, 4

@@ -243,8 +243,8 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.llm.local.model_files import ModelStore
     from atelier_desk.storage.copies import backup_file, jsonl_export_import
     from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
+    from atelier_desk.storage.damaged_row_search import damaged_anywhere
     from atelier_desk.storage.data_folder.datadir import DataDir
-    from atelier_desk.storage.integrity import damaged_anywhere
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.user_tools.tool_files import FileStatus, list_candidates

@@ -99,7 +99,7 @@ def test_a_change_by_somebody_else_during_indexing_is_reported(
 
 
 def test_files_above_the_limit_are_reported(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atelier_desk.engine.projects.scan.FILES_MAX", 1)
+    monkeypatch.setattr("atelier_desk.engine.projects.file_selection.FILES_MAX", 1)
     code = tmp_path / "heron"
     code.mkdir()
     for name in ("one.py", "two.py"):

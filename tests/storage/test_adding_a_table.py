@@ -13,8 +13,8 @@ import pytest
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage_report, migration_registry, migrations, row_mapping, tables
+from atelier_desk.storage.damaged_row_search import damaged_anywhere
 from atelier_desk.storage.data_folder.datadir import DataDir
-from atelier_desk.storage.integrity import damaged_anywhere
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base_repository import Repository, upsert
 from atelier_desk.storage.row_mapping import Table

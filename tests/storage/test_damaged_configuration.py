@@ -21,7 +21,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage.damaged_configuration import damaged_configuration
-from atelier_desk.storage.integrity import damaged_anywhere
+from atelier_desk.storage.damaged_row_search import damaged_anywhere
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.configuration import remove_damaged
 from atelier_desk.storage.row_mapping import record

@@ -13,7 +13,7 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, Workflow
-from atelier_desk.storage import integrity, table_pages
+from atelier_desk.storage import damaged_row_search, table_pages
 from atelier_desk.storage.copies import database_inspection
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.memories import MemoryRepository
@@ -65,7 +65,7 @@ async def count_pages(store: Store) -> None:
 READ: dict[str, Callable[[Store], Awaitable[object]]] = {
     "count": lambda store: table_pages.count_by_reading(store.query_all, "run"),
     "read": count_pages,
-    "check": lambda store: integrity.damaged_anywhere(store),
+    "check": lambda store: damaged_row_search.damaged_anywhere(store),
     "attachments": lambda store: database_inspection.damaged_attachments(store.query_all, Path("none"), ["message"]),
     "index of memories": lambda store: MemoryRepository(store).entries(after="b", limit=2),
 }
@@ -79,7 +79,7 @@ async def test_a_later_page_of_a_table_is_not_searched_from_the_beginning(
         (table_pages, "COUNT_PAGE"),
         (table_pages, "READ_PAGE"),
         (database_inspection, "READ_PAGE"),
-        (integrity, "PAGE"),
+        (damaged_row_search, "PAGE"),
     ):
         monkeypatch.setattr(module, name, 2)
     for key in ("a", "b", "c"):

@@ -12,7 +12,7 @@ from pathlib import Path
 from atelier_desk.cli.dispatch import perform, register_commands
 from atelier_desk.cli.logging_setup import start_logging
 from atelier_desk.cli.parser import ENGINE
-from atelier_desk.cli.progress import every_second
+from atelier_desk.cli.slow_command_notes import every_second
 from atelier_desk.cli.startup import early_language
 from atelier_desk.cli.terminal_io import ReaderGone, Terminal
 from atelier_desk.domain.errors import AtelierError

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from atelier_desk.cli.event_text import Calls, notice
 from atelier_desk.cli.terminal_io import Output
-from atelier_desk.domain import structured_answers
+from atelier_desk.domain import final_answer_schema
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
@@ -55,7 +55,7 @@ class QuietRenderer:
                 self._answer = payload.content
         elif isinstance(payload, payloads.WorkflowComplete) and payload.answer is not None:
             # For scripts: only the object, without text around it.
-            self._answer = structured_answers.bare(self._answer)
+            self._answer = final_answer_schema.bare(self._answer)
         else:
             text, style = notice(event)
             if text and style in ("warn", "error"):

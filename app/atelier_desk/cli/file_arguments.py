@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from atelier_desk.cli.terminal_io import Output, in_thread
-from atelier_desk.domain import limits, structured_answers
+from atelier_desk.domain import final_answer_schema, limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
 
@@ -73,7 +73,7 @@ async def schema_from(out: Output, name: str) -> dict[str, object] | None:
     Raises:
         UsageError, LimitError: the file cannot be read, or is not a JSON Schema of an object.
     """
-    return structured_answers.schema_of(await read_text(out, name))
+    return final_answer_schema.schema_of(await read_text(out, name))
 
 
 def workspace(out: Output, arguments: Namespace) -> tuple[str, ...]:

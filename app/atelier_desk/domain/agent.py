@@ -104,7 +104,7 @@ class AgentConfig(Model):
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
     answer_schema: dict[str, object] | None = Field(default=None, exclude_if=lambda value: value is None)
-    """JSON Schema (type object) of final answers; None does not restrict them. See ``domain.structured_answers``."""
+    """JSON Schema (type object) of final answers; None does not restrict them. See ``domain.final_answer_schema``."""
 
     @model_validator(mode="before")
     @classmethod

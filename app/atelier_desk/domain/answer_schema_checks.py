@@ -47,7 +47,7 @@ def check_definition(schema: Mapping[str, Any]) -> None:
 
 
 def mismatch(schema: Mapping[str, Any], value: object) -> str:
-    """See ``structured_answers.schema_mismatch``."""
+    """See ``final_answer_schema.schema_mismatch``."""
     try:
         if _has_patterns(schema):
             return "The schema itself cannot be used (it has patterns)."

@@ -31,7 +31,7 @@ from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.storage.repositories import usage_totals
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.row_mapping import record
-from atelier_desk.storage.search.request_usage import Request
+from atelier_desk.storage.search.request_usage_tables import Request
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener

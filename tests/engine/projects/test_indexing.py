@@ -238,7 +238,9 @@ async def test_files_matching_a_later_secret_rule_are_removed(
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
         first = await named(atelier, project, "check")
-        monkeypatch.setattr("atelier_desk.engine.projects.scan.is_secret_name", lambda part: part == "store.py")
+        monkeypatch.setattr(
+            "atelier_desk.engine.projects.file_selection.is_secret_name", lambda part: part == "store.py"
+        )
         await read(atelier, project)
         found = await atelier.projects.find("check", project_ids=[project.id])
         assert first not in {each.entity.id for each in found}

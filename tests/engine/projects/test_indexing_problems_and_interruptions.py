@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.projects import scan
+from atelier_desk.engine.projects import file_selection
 from atelier_desk.presentation.project_text import cut_word
 from atelier_desk.support.i18n import _, spoken
 from tests.engine.conftest import Opener
@@ -56,7 +56,7 @@ async def test_files_above_the_limit_are_reported(
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         with monkeypatch.context() as patch:
-            patch.setattr(scan, "FILES_MAX", 1)
+            patch.setattr(file_selection, "FILES_MAX", 1)
             await read(atelier, project)
         assert (await atelier.projects.states())[project.id].cut == "files"
         assert "50,000" in cut_word((await atelier.projects.get(project.id)).cut)
@@ -214,9 +214,9 @@ async def test_parallel_work_does_not_end_the_indexing(open_atelier: Opener, cod
 async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = scan.scan
+    look = file_selection.scan
 
-    def then_gone(*given: Any) -> scan.Scan:
+    def then_gone(*given: Any) -> file_selection.Scan:
         found = look(*given)
         code.rename(code.parent / "taken")
         code.write_text("no folder any more")
@@ -227,7 +227,7 @@ async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
         await read(atelier, project)
         held = await atelier.repos.projects.counts(project.id)
         with monkeypatch.context() as patch:
-            patch.setattr(scan, "scan", then_gone)
+            patch.setattr(file_selection, "scan", then_gone)
             await atelier.projects.ingest(project.id, force=True)
             state = await atelier.projects.wait(project.id)
         assert state is not None

@@ -28,7 +28,7 @@ from atelier_desk.domain.model_messages import (
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.argument_parsing import CUT
 from atelier_desk.llm.dialects.xml import NAMELESS
-from atelier_desk.llm.dialects.xml_prompt import render_call, render_result, text_request
+from atelier_desk.llm.dialects.xml_request import render_call, render_result, text_request
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 
 TOOLS = (

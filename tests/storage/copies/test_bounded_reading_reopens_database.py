@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.storage import integrity, migration_registry
+from atelier_desk.storage import damaged_row_search, migration_registry
 from atelier_desk.storage.copies import bounded_memory_reading
 from atelier_desk.storage.copies.jsonl_export_import import export_jsonl
 from atelier_desk.storage.database_engine import Engine
@@ -23,7 +23,7 @@ async def export(store: Store, tmp_path: Path) -> None:
 
 async def check(store: Store, _tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    assert await integrity.damaged_anywhere(store, lambda *share: seen.append(share)) == []
+    assert await damaged_row_search.damaged_anywhere(store, lambda *share: seen.append(share)) == []
     assert seen[-1][0] == seen[-1][1]
 
 

@@ -26,7 +26,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage import integrity, table_pages, tables
+from atelier_desk.storage import damaged_row_search, table_pages, tables
 from atelier_desk.storage.copies import jsonl_export_import
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
@@ -264,7 +264,7 @@ async def test_an_export_of_a_version_whose_folders_are_refused_is_read(
             assert len(table.decode_all(found)) == done.counts.get(table.name, 0), table.name
     for name in await store.tables():  # a row that lacks a field could be read, but not written
         await store.write(Statement(f"UPDATE {name} RETURN NONE", {}))
-    assert await integrity.damaged_anywhere(store) == []
+    assert await damaged_row_search.damaged_anywhere(store) == []
     home = next(path.name for path in (tmp_path / str(version) / "reports").iterdir())
     assert "The train to Lyon leaves at 07:58." in str(await repos.journal.workflow_events(home))
     assert await Repositories(store, datadir).reports.read(home, "journey") == "# Journey\n\nÀ Lyon, 07:58.\n"

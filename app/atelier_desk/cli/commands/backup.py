@@ -7,7 +7,7 @@ from argparse import Namespace
 from atelier_desk.cli.command_result import Note, Result, Shown, Table
 from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import shares_noted
+from atelier_desk.cli.slow_command_notes import shares_noted
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.imported_grant import HeldGrant
 from atelier_desk.engine.atelier import Atelier

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atelier_desk.cli.command_result import Note, Result, Table
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import every_second
+from atelier_desk.cli.slow_command_notes import every_second
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_chat import SOURCES

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from atelier_desk.cli.command_result import Note, Result, Shown
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import every_second, noted_when_slow
+from atelier_desk.cli.slow_command_notes import every_second, noted_when_slow
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.maintenance.doctor import checks

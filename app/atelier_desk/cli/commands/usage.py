@@ -11,7 +11,7 @@ from typing import Any
 from atelier_desk.cli.command_arguments.usage import BY
 from atelier_desk.cli.command_result import Note, Result, Table
 from atelier_desk.cli.file_arguments import path_of
-from atelier_desk.cli.progress import history_noted
+from atelier_desk.cli.slow_command_notes import history_noted
 from atelier_desk.cli.terminal_io import Output, in_thread
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed

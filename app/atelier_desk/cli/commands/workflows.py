@@ -11,14 +11,14 @@ from atelier_desk.cli.command_result import Note, Result, Table, bytes_left
 from atelier_desk.cli.commands import chat_import
 from atelier_desk.cli.file_arguments import path_of, read_text, workspace, write_new
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import history_noted, noted_when_slow
+from atelier_desk.cli.slow_command_notes import history_noted, noted_when_slow
 from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.export.formats import exported
+from atelier_desk.engine.export.markdown_export_formats import exported
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.presentation.permission_profiles import mode_of
 from atelier_desk.storage.damage_report import LEFT_OUT

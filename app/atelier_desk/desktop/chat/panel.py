@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
+from atelier_desk.desktop.chat.compose.draft_and_send_controller import SendController
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
-from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
 from atelier_desk.desktop.chat.header import ChatHeader

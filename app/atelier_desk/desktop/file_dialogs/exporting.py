@@ -16,7 +16,7 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.file_dialogs.opening import open_path
 from atelier_desk.desktop.sidebar.export_file_names import file_name
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.engine.export.formats import exported
+from atelier_desk.engine.export.markdown_export_formats import exported
 from atelier_desk.engine.export.markdown_to_html import page, part
 from atelier_desk.support.i18n import N_, _
 

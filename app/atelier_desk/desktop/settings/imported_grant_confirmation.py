@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.widgets import control, hbox, label, vbox
 from atelier_desk.presentation import imported_data_confirmation_text
 from atelier_desk.support.i18n import _

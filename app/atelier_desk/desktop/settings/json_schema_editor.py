@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.domain import structured_answers
+from atelier_desk.domain import final_answer_schema
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_, _
 
@@ -46,10 +46,10 @@ class SchemaField(QPlainTextEdit):
 
     def show_schema(self, schema: Mapping[str, object] | None) -> None:
         """Show a stored schema, one field per line."""
-        self.setPlainText(structured_answers.text_of(schema))
+        self.setPlainText(final_answer_schema.text_of(schema))
 
     def _read(self) -> None:
         try:
-            self._schema, self._error = structured_answers.schema_of(self.toPlainText()), None
+            self._schema, self._error = final_answer_schema.schema_of(self.toPlainText()), None
         except AtelierError as error:
             self._schema, self._error = None, error

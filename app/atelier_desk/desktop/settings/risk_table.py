@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from atelier_desk.desktop.questions.approval_text import tool_title
-from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings import rule_text
-from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.widgets import IconButton, Pill, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.text_matching import fits

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.panes.time_format import number
-from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.expand_button import Fold

@@ -8,7 +8,7 @@ from itertools import groupby
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, hbox, label, vbox

@@ -57,7 +57,7 @@ from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.search.index_changes import micros
-from atelier_desk.storage.search.request_usage import Request, of_commit
+from atelier_desk.storage.search.request_usage_tables import Request, of_commit
 from atelier_desk.storage.writing.journal_commit import Commit, Rename
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.background_tasks import to_the_end

@@ -17,7 +17,7 @@ from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.workflow_names import branch_name, free_name
 from atelier_desk.storage.damage_report import Damage, damaged, readable_until
-from atelier_desk.storage.integrity import damaged_in
+from atelier_desk.storage.damaged_row_search import damaged_in
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.support.i18n import N_
 

@@ -177,7 +177,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
     title = _("Database")
     found = []
     if deep:
-        from atelier_desk.storage.integrity import damaged_anywhere
+        from atelier_desk.storage.damaged_row_search import damaged_anywhere
 
         # Configuration rows have a check of their own.
         found = [each for each in await damaged_anywhere(atelier.store, progress) if each.table not in CONFIGURATION]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
-from atelier_desk.engine.projects import scan
+from atelier_desk.engine.projects import file_selection
 from atelier_desk.engine.projects.file_reader_client import Reader
 from atelier_desk.knowledge.projects.entity_rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.entity_texts import embedded_text
@@ -209,18 +209,18 @@ class Ingestion:
         root = ConfinedRoot(self._place.root, self._place.closed, real=True)
         stopped = asyncio.Event()
         try:
-            found = await in_tool_thread(scan.scan, root, below, stopped.is_set, self._project.readable)
+            found = await in_tool_thread(file_selection.scan, root, below, stopped.is_set, self._project.readable)
         except asyncio.CancelledError:
             stopped.set()
             raise
         known = await self._known(below, found)
-        closed = [path for path, reason in found.left_out.items() if reason == scan.DENIED]
+        closed = [path for path, reason in found.left_out.items() if reason == file_selection.DENIED]
         there = {*found.files, *found.left_out}
         gone = sorted(
             path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed))
         )
         lost = not found.cut and not emptied and any(known[path].kind for path in gone)
-        if lost and not await in_tool_thread(scan.any_file, root, self._project.readable):
+        if lost and not await in_tool_thread(file_selection.any_file, root, self._project.readable):
             # As for a missing folder: the empty mount point of a removed drive looks like deleted files.
             raise UsageError(EMPTIED, path=self._place.root, name=self._project.name)
         await self._leave_out(
@@ -254,7 +254,7 @@ class Ingestion:
                 if reader is not self.relator:
                     await reader.aclose()
 
-    async def _known(self, below: Sequence[str], found: scan.Scan) -> dict[str, FileState]:
+    async def _known(self, below: Sequence[str], found: file_selection.Scan) -> dict[str, FileState]:
         """Return what is known of the scanned files, and of those missing there."""
         paths = {*below, *found.files, *found.left_out}
         if below and len(paths) <= AT_ONCE:

@@ -25,7 +25,7 @@ from typing import Any
 from atelier_desk.domain.document_formats import ENDINGS
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.project import SECRET
-from atelier_desk.engine.projects.scan import PICTURES
+from atelier_desk.engine.projects.file_selection import PICTURES
 from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import file_to_rows
 from atelier_desk.knowledge.projects.relations import Relator

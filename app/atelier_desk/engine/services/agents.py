@@ -7,7 +7,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain import limits, structured_answers
+from atelier_desk.domain import final_answer_schema, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
@@ -55,7 +55,7 @@ class AgentService(Service):
         old = None if id is None else await self.get(id)
         self.check_tools(config, stored=old.config if old is not None else None)
         if config.answer_schema is not None:
-            structured_answers.check(config.answer_schema)
+            final_answer_schema.check(config.answer_schema)
         other = await self._named(config.name)
         if other is not None and other.id != id:
             raise ConflictError(N_("An agent named {name} already exists."), name=config.name)

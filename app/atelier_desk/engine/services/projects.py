@@ -31,7 +31,7 @@ from atelier_desk.domain.project import (
     free_name,
     is_address,
 )
-from atelier_desk.engine.projects import project_paths_and_text, scan
+from atelier_desk.engine.projects import file_selection, project_paths_and_text
 from atelier_desk.engine.projects.background_indexing import Ingestions
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -621,6 +621,6 @@ class ProjectService:
 
 def _is_worth_indexing(folder: Path) -> bool:
     try:
-        return scan.has_files(ConfinedRoot(folder, real=True), OFFERED_FROM)
+        return file_selection.has_files(ConfinedRoot(folder, real=True), OFFERED_FROM)
     except AtelierError:  # it cannot be read
         return False

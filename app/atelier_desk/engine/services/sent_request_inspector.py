@@ -248,7 +248,7 @@ def _skills_part(system: str, state: RunState) -> str:
 def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
     if dialect != ToolDialect.XML.value:
         return None
-    from atelier_desk.llm.dialects.xml_prompt import text_request
+    from atelier_desk.llm.dialects.xml_request import text_request
 
     return text_request(request).messages
 

@@ -25,7 +25,7 @@ from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.dialects.native import TOO_MANY, settle_calls
 from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 from atelier_desk.llm.dialects.tool_call_scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
-from atelier_desk.llm.dialects.xml_prompt import text_request
+from atelier_desk.llm.dialects.xml_request import text_request
 from atelier_desk.llm.interfaces import ChatModel
 
 NAMELESS = "call_without_name"

@@ -132,11 +132,11 @@ async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[
         reading = BoundedReading.of_engine(engine)
         run = reading.run
         names = await migration_registry.tables(engine)
-        from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
+        from atelier_desk.storage import damaged_row_search  # loads the event types, which counting alone does not need
 
         counts = await count_rows(run, names)
         checking = reading.following(part(progress, 0, CHECKED))
-        rows = await integrity.damaged_rows(run, checking) if read and version else []
+        rows = await damaged_row_search.damaged_rows(run, checking) if read and version else []
         told, before, total = reading.following(part(progress, CHECKED, 1)), 0, sum(counts.values())
         # Rows of these tables that the engine cannot read are already among the damaged rows.
         for name in sorted({*names} - {each.table for each in rows}) if read else ():

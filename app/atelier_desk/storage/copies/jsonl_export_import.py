@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError, UsageError
-from atelier_desk.storage import database_errors, integrity, migration_registry
+from atelier_desk.storage import damaged_row_search, database_errors, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
@@ -102,7 +102,7 @@ async def _export(
     store: Store, target: Path, datadir: DataDir | None, progress: Callable[[int], None] | None
 ) -> TransferInfo:
     counts: dict[str, int] = {}
-    damage = tuple(await integrity.damaged_anywhere(store))
+    damage = tuple(await damaged_row_search.damaged_anywhere(store))
     async with store.quiet():
         total = sum((await store.counts()).values())
         reading = store.bounded_reading(held=True)

@@ -28,7 +28,7 @@ from atelier_desk.storage.repositories.base_repository import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.usage_totals import requests_of_workflow
 from atelier_desk.storage.row_mapping import Table, plain_time, record
-from atelier_desk.storage.search import request_usage
+from atelier_desk.storage.search import request_usage_tables
 from atelier_desk.storage.search.full_text_index import REMOVED, IndexMatch, SearchIndex
 from atelier_desk.storage.search.index_changes import (
     COLUMNS,
@@ -228,7 +228,7 @@ class HistoryRepository:
 
     async def usage(
         self, since: datetime | None = None, zone: tzinfo | None = None
-    ) -> builtins.list[request_usage.UsageTotal]:
+    ) -> builtins.list[request_usage_tables.UsageTotal]:
         """What requests of runs that are there used since then, by day, workflow, agent and model. Days are those of
         ``zone``, by default of this machine.
 
@@ -240,7 +240,9 @@ class HistoryRepository:
             return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time)).astimezone(zone).date()
 
         return await self._repaired(
-            partial(self._sum, lambda db: request_usage.totals(db, micros(since) if since is not None else 0, day_of))
+            partial(
+                self._sum, lambda db: request_usage_tables.totals(db, micros(since) if since is not None else 0, day_of)
+            )
         )
 
     async def leaves_out(self, since: datetime | None = None) -> bool:
@@ -250,9 +252,9 @@ class HistoryRepository:
             StorageError: as ``search``.
         """
         time = micros(since) if since is not None else 0
-        return await self._repaired(partial(self._sum, lambda db: request_usage.leaves_out(db, time)))
+        return await self._repaired(partial(self._sum, lambda db: request_usage_tables.leaves_out(db, time)))
 
-    async def cost(self, since: datetime, gone: Sequence[request_usage.Request] = ()) -> tuple[float, float]:
+    async def cost(self, since: datetime, gone: Sequence[request_usage_tables.Request] = ()) -> tuple[float, float]:
         """US dollars that requests of runs that are there, and those of ``gone``, cost since then, and how much of it
         is estimated; those of a copy of a workflow count once.
 
@@ -264,18 +266,20 @@ class HistoryRepository:
         """
         if not self._current and len(await self._repaired(self._unread)) > FEW_UNREAD:
             return await self._cost_in_journal(since, gone)
-        return await self._repaired(partial(self._sum, lambda db: request_usage.cost(db, micros(since), gone)))
+        return await self._repaired(partial(self._sum, lambda db: request_usage_tables.cost(db, micros(since), gone)))
 
-    async def _cost_in_journal(self, since: datetime, gone: Sequence[request_usage.Request]) -> tuple[float, float]:
+    async def _cost_in_journal(
+        self, since: datetime, gone: Sequence[request_usage_tables.Request]
+    ) -> tuple[float, float]:
         changed = await self._store.query(
             "SELECT VALUE record::id(id) FROM workflow WHERE updated_at >= $since", since=since - CLOCKS_DIFFER
         )
         with contextlib.closing(sqlite3.connect(":memory:", check_same_thread=False)) as db:
-            db.executescript(request_usage.TABLES)
+            db.executescript(request_usage_tables.TABLES)
             for workflow_id in changed:
                 for change in await requests_of_workflow(self._store, workflow_id, since):
-                    request_usage.apply(db, change)
-            return request_usage.cost(db, micros(since), gone)
+                    request_usage_tables.apply(db, change)
+            return request_usage_tables.cost(db, micros(since), gone)
 
     async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         await self.bring_up_to_date()
@@ -419,8 +423,8 @@ class HistoryRepository:
     async def _leave_out_runs(self) -> None:
         """Take out requests of runs that are gone, which no event of a workflow tells."""
         there = set(await self._store.query("SELECT VALUE record::id(id) FROM run"))
-        known = await self._in_turn(lambda index: index.read(request_usage.runs))
-        await self._apply([request_usage.RequestsRemoved(tuple(known - there))])
+        known = await self._in_turn(lambda index: index.read(request_usage_tables.runs))
+        await self._apply([request_usage_tables.RequestsRemoved(tuple(known - there))])
 
     async def _workflows(self) -> dict[str, int]:
         """The number of the newest stream event by workflow."""
@@ -527,7 +531,7 @@ def _key(change: Change) -> tuple[str, str]:
             return change.kind, change.ids[0]
         case WorkflowRemoved() | WorkflowAt():
             return "workflow", change.workflow_id
-        case request_usage.RequestsRemoved():
+        case request_usage_tables.RequestsRemoved():
             return "requests removed", change.workflow_id
         case _:
             return type(change).__name__, f"{change.run_id} {getattr(change, 'seq', '')}"

@@ -10,7 +10,7 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.damage_report import CODE, Damage, damaged
-from atelier_desk.storage.integrity import unreadable_event
+from atelier_desk.storage.damaged_row_search import unreadable_event
 from atelier_desk.storage.repositories.base_repository import guard, page_size
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_sent
 from atelier_desk.storage.row_mapping import plain_time, record

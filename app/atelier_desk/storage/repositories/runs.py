@@ -14,7 +14,7 @@ from atelier_desk.storage.repositories.base_repository import Repository, guard
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.search.index_changes import Change, RemovedDocument
-from atelier_desk.storage.search.request_usage import RequestsRemoved
+from atelier_desk.storage.search.request_usage_tables import RequestsRemoved
 from atelier_desk.storage.store import Statement
 from atelier_desk.support.i18n import N_
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.search.index_changes import micros
-from atelier_desk.storage.search.request_usage import ImportedRequest, Request, RequestChange, RunAgent, RunModel
+from atelier_desk.storage.search.request_usage_tables import ImportedRequest, Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX, SentKey, sent_row
 

@@ -13,7 +13,7 @@ from atelier_desk.storage.repositories.base_repository import guard, upsert
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.search.index_changes import KINDS, RemovedDocument, WorkflowAt
-from atelier_desk.storage.search.request_usage import RequestsRemoved
+from atelier_desk.storage.search.request_usage_tables import RequestsRemoved
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit_statements import statements
 from atelier_desk.storage.writing.journal_commit import Commit

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage.search import request_usage
+from atelier_desk.storage.search import request_usage_tables
 from atelier_desk.storage.search.index_changes import (
     Change,
     Document,
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS document (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS document_id ON document (kind, id);
 CREATE INDEX IF NOT EXISTS document_workflow ON document (workflow);
-{request_usage.TABLES}
+{request_usage_tables.TABLES}
 """
 _WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
@@ -171,7 +171,9 @@ class SearchIndex:
                 return sum(self._remove_rows("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
             case WorkflowRemoved():
                 self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
-                request_usage.apply(self._db, request_usage.RequestsRemoved(workflow_id=change.workflow_id))
+                request_usage_tables.apply(
+                    self._db, request_usage_tables.RequestsRemoved(workflow_id=change.workflow_id)
+                )
                 return self._remove_rows("workflow = ?", (change.workflow_id,))
             case WorkflowAt():
                 self._db.execute(
@@ -181,7 +183,7 @@ class SearchIndex:
                 )
                 return 0
             case _:
-                request_usage.apply(self._db, change)
+                request_usage_tables.apply(self._db, change)
                 return 0
 
     def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[IndexMatch]:

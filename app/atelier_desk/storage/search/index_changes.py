@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from atelier_desk.storage.compressed_text import readable
-from atelier_desk.storage.search.request_usage import RequestChange
+from atelier_desk.storage.search.request_usage_tables import RequestChange
 from atelier_desk.storage.search.text_tokenizer import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")

@@ -9,7 +9,7 @@ from atelier_desk.domain.base_model import Model
 from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.search.index_changes import RemovedDocument, WorkflowAt, documents, micros
-from atelier_desk.storage.search.request_usage import of_commit
+from atelier_desk.storage.search.request_usage_tables import of_commit
 from atelier_desk.storage.writing import hash_chain
 from atelier_desk.storage.writing.event_rows import EVENTS
 from atelier_desk.storage.writing.journal_commit import Commit

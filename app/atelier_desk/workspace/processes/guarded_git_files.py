@@ -32,11 +32,11 @@ if __package__:
         git_referenced_files,
         git_settings_parsing,
         granted_folders,
-        harmless_repositories,
         held_git_files,
         link_safe_file_trees,
         links_into_repositories,
         repository_scan,
+        repository_settings_check,
         repository_state,
     )
     from atelier_desk.workspace.processes.link_safe_file_trees import Budget, Identity, Tree
@@ -47,7 +47,6 @@ else:
     import git_referenced_files
     import git_settings_parsing
     import granted_folders
-    import harmless_repositories
     import held_git_files
     import link_safe_file_trees
     import links_into_repositories
@@ -93,7 +92,7 @@ class GuardedFiles:
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
         self._links: dict[str, str] = {}
         self._named = git_referenced_files.NamedFiles(self._git, self._folders)
-        self._harmless = harmless_repositories.Harmless(self._git, self._folders.root_of)
+        self._harmless = repository_settings_check.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
         """Unchanged pointers that now lead elsewhere."""
         self._holder = held_git_files.Holder(held, self._folders.root_of, self._folders.shown)

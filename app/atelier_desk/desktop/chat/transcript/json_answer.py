@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atelier_desk.domain import structured_answers
+from atelier_desk.domain import final_answer_schema
 
 _BEGINS = re.compile(r'\s*\{\s*(?:"|\})')
 _OPEN = "```json\n"
@@ -19,4 +19,4 @@ def as_code(text: str, *, live: bool = False) -> str:
         return text
     if live:
         return _OPEN + text
-    return f"{_OPEN}{text.rstrip()}\n```" if structured_answers.read(text) is not None else text
+    return f"{_OPEN}{text.rstrip()}\n```" if final_answer_schema.read(text) is not None else text

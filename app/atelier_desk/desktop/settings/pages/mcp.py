@@ -13,6 +13,7 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.api_key_note import KeyNote
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved, list_of_lines, show_lines
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
@@ -21,7 +22,6 @@ from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
 from atelier_desk.desktop.settings.page_parts import Row, switch_row
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.date_format import moment

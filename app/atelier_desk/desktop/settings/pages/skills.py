@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog, SkillRow
 from atelier_desk.support.i18n import N_, _
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.opening import open_path
 from atelier_desk.desktop.panes.pane_base import toasts_of
+from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.tool_reference import ToolList
 from atelier_desk.desktop.settings.user_tool_files import ReviewDialog, RightsWarning, ToolFileRow
 from atelier_desk.desktop.widgets import fill

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain import structured_answers
+from atelier_desk.domain import final_answer_schema
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
@@ -543,7 +543,7 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
         cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.complete
         finish = at.after.finish.value if cut_short else ""
         fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
-        data = structured_answers.read(body.result) if fits else None
+        data = final_answer_schema.read(body.result) if fits else None
         out.payloads.append(
             payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from atelier_desk.domain import structured_answers
+from atelier_desk.domain import final_answer_schema
 from atelier_desk.domain.events.run import (
     ChildFinished,
     EventBody,
@@ -208,9 +208,9 @@ def _finish(state: RunState, ending: Ending) -> Append | Finish:
     if schema is None or ending.status is not RunStatus.COMPLETED:
         return Finish(replace(ending, result=_reported(state, ending.result)))
     answer = ending.result or _last_reply(state)
-    problem = structured_answers.schema_mismatch(schema, answer)
+    problem = final_answer_schema.schema_mismatch(schema, answer)
     if not problem:
-        return Finish(replace(ending, result=structured_answers.bare(answer)))
+        return Finish(replace(ending, result=final_answer_schema.bare(answer)))
     # What a filter blocked once it blocks again.
     if not state.form_asked and state.finish is not FinishReason.CONTENT_FILTER:
         return Append(

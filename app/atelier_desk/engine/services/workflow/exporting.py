@@ -16,8 +16,8 @@ from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.workflow_file import ArtefactFile, ReportFile, WorkflowFile, to_json
 from atelier_desk.storage.damage_report import Damage, readable_until
+from atelier_desk.storage.damaged_row_search import damaged_in
 from atelier_desk.storage.data_folder.artefacts import Artefacts
-from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.support.i18n import N_
 
 READ_ATTEMPTS = 10

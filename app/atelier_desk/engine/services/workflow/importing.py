@@ -66,7 +66,7 @@ from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.storage.repositories import workflow_import
 from atelier_desk.storage.repositories.workflow_import import WorkflowRows
-from atelier_desk.storage.search.request_usage import MOST
+from atelier_desk.storage.search.request_usage_tables import MOST
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread

@@ -11,8 +11,8 @@ from atelier_desk.domain.events.run import RunEvent, TaskChanged, UserMessage
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, Run, ToolExecution, Workflow
-from atelier_desk.storage import damage_report, integrity, row_mapping, tables
-from atelier_desk.storage.integrity import damaged_anywhere, damaged_in
+from atelier_desk.storage import damage_report, damaged_row_search, row_mapping, tables
+from atelier_desk.storage.damaged_row_search import damaged_anywhere, damaged_in
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement
@@ -207,7 +207,7 @@ async def test_rows_older_than_the_hashes_are_accepted(kept: Repositories) -> No
 async def test_all_pages_are_read_even_with_many_equal_sort_keys(
     kept: Repositories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(integrity, "PAGE", 2)
+    monkeypatch.setattr(damaged_row_search, "PAGE", 2)
     events = tuple(event("c", seq).model_copy(update={"stream_from": 7}) for seq in range(1, 10))
     messages = tuple(said("c", 7, id=f"c{number}") for number in range(9))
     await kept.journal.commit(Commit(events=events, runs=(Run(id="c", workflow_id=W, last_seq=9),), messages=messages))
@@ -219,7 +219,7 @@ async def test_all_pages_are_read_even_with_many_equal_sort_keys(
 async def test_events_of_one_position_are_checked_in_the_order_of_their_numbers(
     kept: Repositories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(integrity, "PAGE", 2)
+    monkeypatch.setattr(damaged_row_search, "PAGE", 2)
     events = tuple(event("c", seq).model_copy(update={"id": f"c{9 - seq}", "stream_from": 7}) for seq in range(1, 9))
     messages = tuple(said("c", seq) for seq in range(1, 9))
     await kept.journal.commit(Commit(events=events, runs=(Run(id="c", workflow_id=W, last_seq=8),), messages=messages))
@@ -230,7 +230,7 @@ async def test_events_of_one_position_are_checked_in_the_order_of_their_numbers(
 async def test_an_event_whose_position_is_a_text_is_named(
     kept: Repositories, monkeypatch: pytest.MonkeyPatch, column: str
 ) -> None:
-    monkeypatch.setattr(integrity, "PAGE", 2)
+    monkeypatch.setattr(damaged_row_search, "PAGE", 2)
     await kept.store.write(
         Statement(f"DEFINE FIELD OVERWRITE {column} ON run_event TYPE any", {}),
         Statement(f"UPDATE $row SET {column} = 'damaged'", {"row": record("run_event", "a2")}),
@@ -264,4 +264,4 @@ async def test_a_table_that_a_later_version_adds_need_not_be_there(
     monkeypatch.setitem(row_mapping.HASHED_TABLES, "later", tables.TASKS)
     monkeypatch.setitem(damage_report.WHERE, ("later", damage_report.CHANGED), "")
     Table("later", Task, links={"workflow_id": "workflow"}, hashed="The row {row} is damaged.")
-    assert await integrity.damaged_rows(kept.store.query_all) == []
+    assert await damaged_row_search.damaged_rows(kept.store.query_all) == []

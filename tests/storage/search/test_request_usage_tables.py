@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.storage.search import request_usage
+from atelier_desk.storage.search import request_usage_tables
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ from atelier_desk.storage.search import request_usage
 )
 def test_each_request_counts_once_and_a_refund_not_at_all(rows: list[tuple[str, int, float]], expected: float) -> None:
     db = sqlite3.connect(":memory:")
-    db.executescript(request_usage.TABLES)
+    db.executescript(request_usage_tables.TABLES)
     for seq, (run, time, cost) in enumerate(rows):
-        request_usage.apply(db, request_usage.RunAgent(run, f"workflow of {run}", "Ada"))
-        request_usage.apply(db, request_usage.Request(run, seq, time, "p", "m", Usage(cost=cost), 0))
-    assert request_usage.cost(db, 0)[0] == pytest.approx(expected)
+        request_usage_tables.apply(db, request_usage_tables.RunAgent(run, f"workflow of {run}", "Ada"))
+        request_usage_tables.apply(db, request_usage_tables.Request(run, seq, time, "p", "m", Usage(cost=cost), 0))
+    assert request_usage_tables.cost(db, 0)[0] == pytest.approx(expected)
     db.close()

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.knowledge.projects.entity_texts import query_stems, terms
 from atelier_desk.knowledge.projects.index import ProjectIndex
-from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, QueryTerms, is_test
+from atelier_desk.knowledge.projects.name_and_test_ranking import COVERED, TESTED, QueryTerms, is_test
 from atelier_desk.storage.project_graph_rows import LightRow, entity_id, file_entity, file_key_of
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.projects import scan
+from atelier_desk.engine.projects import file_selection
 from atelier_desk.support.visible_and_shortened_text import is_storable_name
 from atelier_desk.workspace.confined_root import ConfinedRoot
 
@@ -15,7 +15,7 @@ from atelier_desk.workspace.confined_root import ConfinedRoot
 def test_a_folder_has_as_many_files(tmp_path: Path, least: int, found: bool) -> None:
     for number in range(300):
         (tmp_path / f"{number:03}.md").write_text("")
-    assert scan.has_files(ConfinedRoot(tmp_path, real=True), least) is found
+    assert file_selection.has_files(ConfinedRoot(tmp_path, real=True), least) is found
 
 
 def test_the_first_files_end_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,8 +28,8 @@ def test_the_first_files_end_the_search(tmp_path: Path, monkeypatch: pytest.Monk
         looked.append(path)
         return is_storable_name(path)
 
-    monkeypatch.setattr(scan, "is_storable_name", looking)
+    monkeypatch.setattr(file_selection, "is_storable_name", looking)
     root = ConfinedRoot(tmp_path, real=True)
-    assert scan.has_files(root, 20)
-    assert scan.any_file(root)
+    assert file_selection.has_files(root, 20)
+    assert file_selection.any_file(root)
     assert len(looked) < 30

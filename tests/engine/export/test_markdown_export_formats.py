@@ -11,7 +11,7 @@ from docx import Document
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.engine.export.formats import exported
+from atelier_desk.engine.export.markdown_export_formats import exported
 from atelier_desk.engine.export.markdown_to_html import page, part
 from atelier_desk.workspace.documents.extraction_process import answer
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain import limits, structured_answers
+from atelier_desk.domain import final_answer_schema, limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import _, set_language
 
@@ -21,13 +21,13 @@ PERSON = {
 
 
 def test_a_schema_keeps_the_order_of_its_fields() -> None:
-    schema = structured_answers.schema_of(json.dumps(PERSON))
+    schema = final_answer_schema.schema_of(json.dumps(PERSON))
     assert schema is not None
     properties = schema["properties"]
     assert isinstance(properties, dict)
     assert list(properties) == ["name", "age"]
-    assert structured_answers.schema_of(structured_answers.text_of(schema)) == PERSON
-    assert (structured_answers.schema_of(" \n"), structured_answers.text_of(None)) == (None, "")
+    assert final_answer_schema.schema_of(final_answer_schema.text_of(schema)) == PERSON
+    assert (final_answer_schema.schema_of(" \n"), final_answer_schema.text_of(None)) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def test_a_schema_keeps_the_order_of_its_fields() -> None:
 )
 def test_a_schema_that_is_no_object_schema_is_refused_with_the_reason(text: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        structured_answers.schema_of(text)
+        final_answer_schema.schema_of(text)
     assert said in str(refused.value)
 
 
 def test_a_schema_has_a_length_limit() -> None:
     with pytest.raises(LimitError, match="20003"):
-        structured_answers.schema_of("{" + " " * (limits.ANSWER_SCHEMA + 1) + "}")
+        final_answer_schema.schema_of("{" + " " * (limits.ANSWER_SCHEMA + 1) + "}")
     with pytest.raises(LimitError):
-        structured_answers.check({"type": "object", "title": "x" * limits.ANSWER_SCHEMA})
+        final_answer_schema.check({"type": "object", "title": "x" * limits.ANSWER_SCHEMA})
 
 
 def test_the_refusal_is_in_the_readers_language() -> None:
     with pytest.raises(UsageError) as refused:
-        structured_answers.schema_of("[1]")
+        final_answer_schema.schema_of("[1]")
     set_language("fr")
     try:
         assert refused.value.localized(_).startswith("Le schéma doit être un objet JSON")
@@ -84,10 +84,10 @@ def test_the_refusal_is_in_the_readers_language() -> None:
     ],
 )
 def test_an_answer_matches_with_or_without_a_code_fence(text: str) -> None:
-    assert structured_answers.schema_mismatch(PERSON, text) == ""
-    found = structured_answers.read(text)
+    assert final_answer_schema.schema_mismatch(PERSON, text) == ""
+    found = final_answer_schema.read(text)
     assert found is not None
-    assert json.loads(structured_answers.bare(text)) == found
+    assert json.loads(final_answer_schema.bare(text)) == found
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_an_answer_matches_with_or_without_a_code_fence(text: str) -> None:
     ],
 )
 def test_a_mismatch_is_explained(text: str, said: str) -> None:
-    assert said in structured_answers.schema_mismatch(PERSON, text)
+    assert said in final_answer_schema.schema_mismatch(PERSON, text)
 
 
 def test_an_invalid_stored_schema_is_reported_too() -> None:
-    assert "The schema itself" in structured_answers.schema_mismatch(
+    assert "The schema itself" in final_answer_schema.schema_mismatch(
         {"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}'
     )
 
 
 @given(st.text(max_size=200))
 def test_any_text_gets_a_result(text: str) -> None:
-    assert structured_answers.schema_mismatch(PERSON, text) or structured_answers.read(text) is not None
+    assert final_answer_schema.schema_mismatch(PERSON, text) or final_answer_schema.read(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_any_text_gets_a_result(text: str) -> None:
 def test_patterns_are_refused_and_never_executed(where: dict[str, Any]) -> None:
     schema = {"type": "object", **where}
     with pytest.raises(UsageError, match="pattern"):
-        structured_answers.check(schema)
+        final_answer_schema.check(schema)
     long = "a" * 60 + "!"
-    assert "cannot be used" in structured_answers.schema_mismatch(schema, json.dumps({"a": long, long: ""})), (
+    assert "cannot be used" in final_answer_schema.schema_mismatch(schema, json.dumps({"a": long, long: ""})), (
         "of an agent that was imported"
     )
