@@ -51,6 +51,7 @@ else:
     import link_safe_file_trees
     import links_into_repositories
     import repository_scan
+    import repository_settings_check
     import repository_state
     from link_safe_file_trees import Budget, Identity, Tree
     from repository_state import MOST_BYTES, SETTINGS, Repository
