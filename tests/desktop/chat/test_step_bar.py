@@ -137,6 +137,8 @@ async def test_a_paused_run_continues_from_here(harness: StepBarHarness) -> None
     await harness.until(lambda: "paused" in harness.text)
     assert harness.bar.next.isHidden()
     harness.press("step-run-on")
+    await harness.until(lambda: bool(harness.bar.waiting) and not harness.bar._busy)  # it is still in step mode
+    harness.press("step-run-on")
     await harness.until(lambda: handle.current.status.final)
     await harness.until(lambda: not harness.text)
 
