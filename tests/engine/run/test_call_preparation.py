@@ -24,7 +24,6 @@ from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 
 WRITE = tool_call("write_file", path="a.txt", content="x")
-INVOKED = tool_call("invoke_tool", tool_name="write_file", arguments=WRITE.arguments)
 
 
 class Counts(Counter[str]):
