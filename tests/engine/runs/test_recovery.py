@@ -76,6 +76,16 @@ async def test_an_interrupted_run_keeps_the_partial_answer_and_continues(open_at
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.COMPLETED
 
 
+async def test_the_end_of_the_program_is_recorded_and_the_next_start_continues(open_atelier: Opener) -> None:
+    async with open_atelier(stuck()) as atelier:
+        _, run_id, _ = await at_work(atelier)
+    async with open_atelier(["here"]) as atelier:
+        assert await ended_by(atelier, run_id) == ["program"]
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+        assert await atelier.runs.recovery.resume_all() == [run_id]
+        await completed(atelier, run_id)
+
+
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
 async def test_opening_the_window_continues_only_what_its_person_chose(open_atelier: Opener, how: str) -> None:
     """A run costs money: earlier, the next start continued every run that the program's end had interrupted."""
