@@ -35,6 +35,7 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
 FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
@@ -122,15 +123,11 @@ class Seeker:
             if self._left is None:
                 self._left = self._places(found)
         if self._left is None and self._projects:
-            return [
-                ToolCall(
-                    id="search", name="semantic_search", arguments={"query": self._goal, "entity": "Scope", "limit": 5}
-                )
-            ]
+            return [tool_call("semantic_search", "search", query=self._goal, entity="Scope", limit=5)]
         if self._left is None:
             pattern = rf"(def|class) \w*({'|'.join(words(self._goal))})"
             arguments = {"pattern": pattern, "ignore_case": True, "max_results": 300}
-            return [ToolCall(id="search", name="search_files", arguments=arguments)]
+            return [tool_call("search_files", "search", **arguments)]
         if not self._left or self.requests >= MOST:
             return "I did not find it."
         return [ToolCall(id=f"read{self.requests}", name="read_file", arguments=self._left.pop(0))]

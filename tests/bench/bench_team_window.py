@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.bench_desktop import percentile, reply_text, report
+from tests.helpers.tool_calls import tool_call
 
 RATE = 100
 """Tokens a second of each writer; a token has four characters."""
@@ -106,12 +107,10 @@ class TeamModels:
 
 
 def _calls(key: str, tool: str, /, **arguments: Any) -> Any:
-    from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
+    from atelier_desk.domain.model_messages import ChatReply, Usage
 
     usage = Usage(tokens_input=900, tokens_output=40)
-    return ChatReply(
-        content="I look at it.", tool_calls=(ToolCall(id=key, name=tool, arguments=arguments),), usage=usage
-    )
+    return ChatReply(content="I look at it.", tool_calls=(tool_call(tool, key, **arguments),), usage=usage)
 
 
 def _agent(name: str) -> Any:

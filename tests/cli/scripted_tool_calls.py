@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.model_messages import ToolCall
+from tests.helpers.tool_calls import tool_call
 
 
 def call(name: str, id: str = "c1", **arguments: Any) -> list[ToolCall]:
-    return [ToolCall(id=id, name=name, arguments=arguments)]
+    return [tool_call(name, id, **arguments)]
 
 
 def calculate(expression: str, id: str = "c1") -> list[ToolCall]:

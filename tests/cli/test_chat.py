@@ -9,20 +9,19 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, TextDelta, ToolCall
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, TextDelta
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
+from tests.helpers.tool_calls import tool_call
 
 
 def test_chat_answers_asks_and_shows(cli: Cli) -> None:
-    ask = ToolCall(
-        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
-    )
-    todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "Paint"})
+    ask = tool_call("UserQuestionTool", "q", operation="ask", question="Colour?", questionType="text")
+    todo = tool_call("TodoTool", "t", operation="create", name="Paint")
     typed = "hello\n\n/tasks\npaint it\nred\n/tasks\n/memory\n/dance\n/help\n/quit\nnever sent\n"
     model = ScriptedModel(["Hi there.", [todo], [ask], "Painted."])
     result = cli("chat", steps=model, typed=typed)
@@ -125,9 +124,7 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_exits(tmp_path:
 
 
 def test_chat_continues_with_a_waiting_question(cli: Cli) -> None:
-    ask = ToolCall(
-        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
-    )
+    ask = tool_call("UserQuestionTool", "q", operation="ask", question="Colour?", questionType="text")
     workflow = cli("run", "go", "--json", steps=[[ask]]).events[0]["workflow_id"]
     result = cli("chat", "--workflow", workflow, steps=["Red it is."], typed="red\n")
     assert "Red it is." in result.out

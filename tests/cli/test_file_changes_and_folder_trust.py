@@ -18,6 +18,7 @@ from atelier_desk.storage.data_folder.datadir import default_data_dir
 from atelier_desk.support.shutdown import CANCELLED
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.cli.conftest import Cli, Result
+from tests.helpers.tool_calls import tool_call
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def workflow(cli: Cli, project: Path) -> str:
     """An agent edited a file and created another, each with an approval."""
-    edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
+    edit = tool_call("edit_file", "c1", path="a.py", old_string="1", new_string="2")
     write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     made = cli(
         "run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"]
@@ -121,7 +122,7 @@ def test_a_folder_is_trusted_and_untrusted(cli: Cli, project: Path) -> None:
 
 def test_the_end_of_a_run_lists_its_changed_files(cli: Cli, project: Path) -> None:
     write = ToolCall(id="c1", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
-    edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
+    edit = tool_call("edit_file", "c2", path="docs/b.md", old_string="B", new_string="C")
     made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
     assert "Changed file: docs/b.md\n" in made.err
 
@@ -145,7 +146,7 @@ def test_folders_are_granted_only_to_an_existing_workflow(cli: Cli, project: Pat
 
 
 def test_a_resumed_turn_reports_its_missing_folder(cli: Cli, project: Path) -> None:
-    edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
+    edit = tool_call("edit_file", "c1", path="a.py", old_string="1", new_string="2")
     made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
     assert made.status == 5
     project.rename(project.parent / "moved")
@@ -155,7 +156,7 @@ def test_a_resumed_turn_reports_its_missing_folder(cli: Cli, project: Path) -> N
 @pytest.mark.skipif(not sandbox_selection.available(), reason="needs a sandbox")
 def test_held_files_are_listed_restored_and_discarded(cli: Cli, project: Path) -> None:
     (project / "make.sh").write_text("echo Obey. > AGENTS.md; mkdir .husky; echo ls > .husky/pre-commit\n")
-    command = ToolCall(id="c1", name="run_command", arguments={"command": "bash make.sh", "modifies_files": True})
+    command = tool_call("run_command", "c1", command="bash make.sh", modifies_files=True)
     made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[command], "done"])
     workflow = str(made.events[0]["workflow_id"])
     assert not (project / "AGENTS.md").exists()

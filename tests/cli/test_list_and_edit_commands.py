@@ -15,7 +15,6 @@ import pytest
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.models import ModelService
@@ -30,6 +29,7 @@ from tests.cli.run_conversation import talk
 from tests.engine.services.sample_agent_file import FILE
 from tests.helpers.database_templates import PlaceDatabase
 from tests.helpers.scripted_teams import ask_user
+from tests.helpers.tool_calls import tool_call
 from tests.llm.models_dev_server import ModelsDev, told
 
 
@@ -331,7 +331,7 @@ def test_a_person_extracts_memories_from_a_turn(cli: Cli) -> None:
 
 def test_a_memory_proposed_by_an_agent_is_stored_and_edited(cli: Cli) -> None:
     add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
-    run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])
+    run = cli("run", "go", steps=[[tool_call("MemoryTool", "m", **add)], "Noted."])
     assert "1 proposed memory needs your approval: atelier memory proposed" in run.err
     [proposed] = cli("memory", "proposed", "--json").json
     assert "Likes herons" in cli("memory", "proposed").out
@@ -350,9 +350,7 @@ def test_a_memory_proposed_by_an_agent_is_stored_and_edited(cli: Cli) -> None:
 
 
 def test_questions_are_skipped_by_another_command(cli: Cli) -> None:
-    ask = ToolCall(
-        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
-    )
+    ask = tool_call("UserQuestionTool", "q", operation="ask", question="Colour?", questionType="text")
     first = cli("run", "go", "--json", steps=[[ask]])
     [asked] = cli("questions", "list", "--workflow", first.events[0]["workflow_id"], "--json").json
     assert "Colour?" in cli("questions", "list").out
@@ -362,9 +360,7 @@ def test_questions_are_skipped_by_another_command(cli: Cli) -> None:
 
 
 def test_resume_all_resumes_every_workflow(cli: Cli) -> None:
-    ask = ToolCall(
-        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
-    )
+    ask = tool_call("UserQuestionTool", "q", operation="ask", question="Colour?", questionType="text")
     cli("run", "one", steps=[[ask]])
     cli("run", "two", steps=[[ask]])
     resumed = cli("resume", "--all", "--answers", "skip", "--json", steps=["ok", "ok"])

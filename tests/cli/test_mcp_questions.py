@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.model_messages import ToolCall
 from tests.cli.conftest import Cli
+from tests.helpers.tool_calls import tool_call
 
-CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]
+CALL = [tool_call("mcp__asks__book", "c1")]
 
 
 @pytest.fixture

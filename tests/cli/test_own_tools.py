@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.model_messages import ToolCall
 from tests.cli.conftest import Cli
+from tests.helpers.tool_calls import tool_call
 
 SHOUT = '''
 from atelier_desk.tools.custom import tool
@@ -68,7 +68,7 @@ def test_a_timed_out_call_is_reported_in_french(cli: Cli, folder: Path) -> None:
     )
     assert cli("tools", "own", "confirm", "slow.py").status == 0
     assert cli("tools", "call", "shout", '{"text": "hey"}', "--json").json["code"] == "timeout"
-    call = [ToolCall(id="c1", name="shout", arguments={"text": "hey"})]
+    call = [tool_call("shout", "c1", text="hey")]
     shown = cli("--lang", "fr", "run", "Go", "--tools", "shout", steps=[call, "Trop long."])
     assert shown.status == 0
     assert "«\u00a0shout\u00a0» a dépassé 0,5\u00a0s et a été arrêté." in shown.err

@@ -14,7 +14,6 @@ import pytest
 from atelier_desk.cli.command_arguments.permissions import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import utc_now
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
@@ -22,6 +21,7 @@ from atelier_desk.storage.store import Store
 from atelier_desk.workspace.commands.safe_command_list import ABOUT
 from tests.cli.conftest import Cli, Configure
 from tests.cli.scripted_tool_calls import calculate
+from tests.helpers.tool_calls import tool_call
 
 
 def keep(*rules: PermissionRule) -> None:
@@ -345,7 +345,7 @@ def test_a_test_gives_the_same_verdict_as_the_call(cli: Cli, tmp_path: Path) -> 
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
     assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
     assert cli(*argv).out.startswith("Deny: This location is outside the workspace folders")
-    call = ToolCall(id="c", name="write_file", arguments=outside)
+    call = tool_call("write_file", **outside)
     made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
     assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"
     assert made.of("tool_end")[0]["result"]["code"] == "outside"

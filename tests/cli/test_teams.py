@@ -12,13 +12,14 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.cli.conftest import Cli, Configure
 from tests.cli.scripted_tool_calls import ask, calculate, call
+from tests.helpers.tool_calls import tool_call
 
 TEAM = ("--approval", "free", "--tools", "SpawnAgentTool,CalculatorTool,UserQuestionTool")
 
 
 def spawn(name: str = "Counter", id: str = "s1", **more: Any) -> list[ToolCall]:
     arguments = {"operation": "spawn", "name": name, "prompt": "Count the beans.", **more}
-    return [ToolCall(id=id, name="SpawnAgentTool", arguments=arguments)]
+    return [tool_call("SpawnAgentTool", id, **arguments)]
 
 
 def test_json_contains_the_events_of_the_team(cli: Cli) -> None:

@@ -27,7 +27,7 @@ from atelier_desk.desktop.settings.tool_reference import ToolList
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
-from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, FinishReason
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
@@ -40,6 +40,7 @@ from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.helpers import tool_section_plugin
 from tests.helpers.child_widgets import child
+from tests.helpers.tool_calls import tool_call
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,7 @@ def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def call(call_id: str, **arguments: Any) -> ChatReply:
-    calls = (ToolCall(id=call_id, name="WaterTool", arguments=arguments),)
+    calls = (tool_call("WaterTool", call_id, **arguments),)
     return ChatReply(tool_calls=calls, finish_reason=FinishReason.TOOL_CALLS)
 
 

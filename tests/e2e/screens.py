@@ -15,11 +15,12 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.expand_button import Fold
-from atelier_desk.domain.model_messages import ChatReply, ToolCall
+from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.support import i18n
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_tool_calls import ask_user, calculate, remember, report, task
+from tests.helpers.tool_calls import tool_call
 
 PANES = ("tasks", "activity", "memory", "reports", "questions", "files", "context", "timeline")
 _EDIT = {"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"}
@@ -44,8 +45,8 @@ STEPS: list[Step] = [
     "Oak it is.",
     ChatReply(
         content="I change two files.",
-        tool_calls=(ToolCall(id="e1", name="edit_file", arguments=_EDIT),
-        ToolCall(id="e2", name="write_file", arguments=_NOTE)),
+        tool_calls=(tool_call("edit_file", "e1", **_EDIT),
+        tool_call("write_file", "e2", **_NOTE)),
     ),
 ]  # fmt: skip
 """A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an approval.

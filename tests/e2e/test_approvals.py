@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from typing import Any
 
 import pytest
@@ -257,20 +256,3 @@ def test_a_person_answers_what_a_sub_agent_asks_its_parent(open_app: OpenApp, se
     server.free(cid)
     app.until_reply("The shelf stands.")
     app.wait_done()
-
-
-def test_the_parent_answers_in_its_own_turn(open_app: OpenApp, server: ModelServer) -> None:
-    def answer(body: dict[str, Any]) -> Reply:
-        child = re.search(r'"child_id": ?"(\w+)"', newest_message(body))
-        assert child is not None
-        return calls(Call("answer_child", {"child_id": child[1], "message": "Without it"}, id="a1"))
-
-    server.script(GOAL, calls(batch("p1", ("Bea", MEASURE))), answer, "The shelf stands.")
-    server.script(MEASURE, ask_parent("With the skirting?"), "83 cm.")
-    app = open_asking(open_app, server, approval=ApprovalMode.AUTO)
-    app.send(GOAL)
-    app.until_reply("The shelf stands.")
-    app.wait_done()
-    assert "Without it" in newest_message(server.requests(MEASURE)[1])
-    assert "83 cm." in newest_message(server.requests(GOAL)[2])
-    assert waiting(app) == 0

@@ -10,14 +10,12 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QListWidget, QWidget
 
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, rows
+from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_model_server import ModelServer, calculate, calls, config, held_reply, hire, spawn
-from tests.helpers.servers.scripted_http_server import Call, Reply
 
-LONG = "plank " * 700
 GOAL, CHECK, NEXT = "Build the shelf", "Check the figures", "And now the door"
 
 
@@ -108,69 +106,6 @@ def test_the_context_pane_shows_what_the_server_received(open_app: OpenApp, serv
         assert as_shown(shown_request(app)) == as_received(body)
     shown = sum(part.tokens for part in pane.request.parts)
     assert shown == 11, "the parts add up to what the server counted"
-
-
-def read(id: str) -> Any:
-    """A call with a long result; the server counts no tokens, so the program uses its own estimate."""
-    return calls(Call("ReportTool", {"operation": "read", "name": "plan"}, id=id), usage=None)
-
-
-def results(body: dict[str, Any]) -> list[bool]:
-    """For each result of a read report in a request, whether it is complete."""
-    results_text = [str(message["content"]) for message in body["messages"] if message["role"] == "tool"]
-    return [LONG.strip() in text for text in results_text if "plank" in text]
-
-
-def pick_row(app: AppDriver, text: str, last: bool = True) -> None:
-    """Select the last, or first, row of the request's parts whose text begins like this."""
-    items = app.find("context-items", QListWidget)
-    found = app.until(
-        lambda: [row for row, line in enumerate(rows(items)) if line.startswith(text)], f"a row begins with {text!r}"
-    )
-    items.setCurrentRow(found[-1 if last else 0])
-
-
-def answer(text: str) -> Reply:
-    return Reply(text=text, usage=None)
-
-
-def test_a_pinned_message_survives_compaction_and_a_compaction_is_undone(
-    open_app: OpenApp, server: ModelServer
-) -> None:
-    # The context window holds the instructions, the tools, the written report and three readings of it (some 7,250
-    # tokens), but not four (8,600).
-    app = open_alone(open_app, server, window=9_368, max_tokens=1_024, tools=("ReportTool", "CalculatorTool"))
-    write = Call("ReportTool", {"operation": "write", "name": "plan", "content": LONG}, id="w1")
-    server.script(GOAL, calls(write, usage=None), read("r1"), answer("Read."))
-    server.script(GOAL, read("r2"), read("r3"), read("r4"), answer("Read again."), answer("Everything is here."))
-    app.send(GOAL)
-    app.until_reply("Read.")
-    app.wait_done()
-    pane: Any = show_context(app)
-    pick_row(app, "Result of “Reports”")
-    app.click("context-pin")
-    app.until(lambda: any(item.pinned for item in pane.request.items), "it is pinned")
-    app.send(NEXT)
-    app.until_reply("Read again.")
-    app.wait_done()
-    before = server.requests(GOAL)[-1]
-    assert results(before) == [True, False, False, True], "the pinned result stayed complete, newer ones were shortened"
-    app.until(lambda: pane.request.left_out, "the newest request tells what was left out")
-    app.click("context-tab-left-out")
-    pick_row(app, "Tool results shortened")
-    assert LONG.strip()[:200] in app.find("context-details", QPlainTextEdit).toPlainText()
-    app.click("context-undo")
-    app.until(lambda: pane.request.left_out and pane.request.left_out[0].undone, "it is undone")
-    assert "undone" in rows(app.find("context-items", QListWidget))[0]
-    app.engine(lambda a: a.models.edit("server", "test-model", context_window=32_000))
-    app.send("Is it all there?")
-    app.until_reply("Everything is here.")
-    app.wait_done()
-    assert results(server.requests(GOAL)[-1]) == [True, True, True, True]
-    app.until(
-        lambda: as_shown(shown_request(app)) == as_received(server.requests(GOAL)[-1]),
-        "the pane shows the newest turn",
-    )
 
 
 def dot(app: AppDriver, name: str) -> str:

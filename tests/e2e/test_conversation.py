@@ -6,10 +6,10 @@ import asyncio
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import error_text, rendered
+from tests.helpers.tool_calls import tool_call
 
 
 def test_a_message_is_answered_in_markdown(open_app: OpenApp) -> None:
@@ -37,7 +37,7 @@ def test_a_reply_is_shown_while_it_streams(open_app: OpenApp) -> None:
 
 
 def test_a_tool_card_opens_with_arguments_and_result(open_app: OpenApp) -> None:
-    call = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "12*7"})
+    call = tool_call("CalculatorTool", "c1", operation="eval", expression="12*7")
     app = open_app([[call], "It is eighty-four."])
     app.send("What is 12*7?")
     app.until_reply("eighty-four")
@@ -53,7 +53,7 @@ def test_a_tool_card_opens_with_arguments_and_result(open_app: OpenApp) -> None:
 
 
 def test_a_failed_call_says_so_on_its_card(open_app: OpenApp) -> None:
-    call = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "1/0"})
+    call = tool_call("CalculatorTool", "c1", operation="eval", expression="1/0")
     app = open_app([[call], "That cannot be divided."])
     app.send("Divide")
     app.until_reply("cannot be divided")

@@ -10,18 +10,17 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.panes.files.change_tree import ChangeTree
 from atelier_desk.desktop.panes.files.pane import FilesPane
-from atelier_desk.domain.model_messages import ChatReply, ToolCall
+from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
 from tests.helpers.child_widgets import child
+from tests.helpers.tool_calls import tool_call
 
-READ = ToolCall(id="r1", name="read_file", arguments={"path": "shelf.py"})
-SEARCH = ToolCall(id="s1", name="search_files", arguments={"pattern": "boards"})
-EDIT = ToolCall(
-    id="e1",
-    name="edit_file",
-    arguments={"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"},
+READ = tool_call("read_file", "r1", path="shelf.py")
+SEARCH = tool_call("search_files", "s1", pattern="boards")
+EDIT = tool_call(
+    "edit_file", "e1", path="shelf.py", old_string="return width // 30", new_string="return max(2, width // 30)"
 )
 STEPS: list[Step] = [
     "Grant me the folder first.",

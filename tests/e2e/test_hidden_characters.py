@@ -24,6 +24,7 @@ from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_tool_calls import ask_user, remember, report, task
 from tests.helpers.child_widgets import child
+from tests.helpers.tool_calls import tool_call
 from tests.helpers.window_texts import on_screen
 
 TURN = "\u202e"
@@ -35,7 +36,7 @@ def turned(name: str) -> str:
 
 
 def call(number: int, name: str, **arguments: object) -> ToolCall:
-    return ToolCall(id=f"c{number}", name=name, arguments=arguments)
+    return tool_call(name, f"c{number}", **arguments)
 
 
 OPTIONS = [{"id": "a", "label": turned("first")}, {"id": "b", "label": turned("second")}]

@@ -18,16 +18,17 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.chat.cards import picture_view
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
-from atelier_desk.domain.model_messages import ChatReply, ToolCall
+from atelier_desk.domain.model_messages import ChatReply
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.helpers.child_widgets import child
 from tests.helpers.servers.threaded_http import Handler, serving
+from tests.helpers.tool_calls import tool_call
 
 OUT = BytesIO()
 Image.effect_noise((900, 600), 90).save(OUT, "PNG")
 PICTURE = OUT.getvalue()
-MAKE = ToolCall(id="g1", name="generate_image", arguments={"prompt": "a red bicycle", "output_path": "art/bicycle.png"})
+MAKE = tool_call("generate_image", "g1", prompt="a red bicycle", output_path="art/bicycle.png")
 
 
 class Painter(Handler):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from atelier_desk.domain.question import QuestionStatus
 from tests.e2e import screens
@@ -43,54 +43,6 @@ def test_in_a_narrow_window_an_answer_from_the_inbox_is_given_in_front(open_app:
     app.until(lambda: app.window.rail.drawer.open, "the drawer covers it")
     app.action("go-to-waiting")
     until_in_front(app)
-
-
-def test_checkbox_needs_an_option(open_app: OpenApp) -> None:
-    app = begin(open_app, "checkbox", context="The **door** is old.")
-    assert app.find_all("question-answer") == []
-    assert "door" in rendered(app.find("question-context"))
-    assert "**" not in rendered(app.find("question-context"))
-    submit = app.find("question-submit")
-    assert not submit.isEnabled()
-    app.click("question-option-red")
-    app.press("user-question-modal", Qt.Key.Key_3)
-    assert app.find("question-option-blue", QCheckBox).isChecked()
-    app.click("question-option-red")
-    assert submit.isEnabled()
-    app.click("question-submit")
-    app.until_hidden("user-question-modal")
-    reply = app.until_reply("You said")
-    assert '"blue"' in rendered(reply)
-    assert '"red"' not in rendered(reply)
-    app.wait_done()
-
-
-def test_a_text_answer_must_not_be_empty_and_is_sent_by_keyboard(open_app: OpenApp) -> None:
-    app = begin(open_app, "text", textPlaceholder="A colour")
-    field = app.find("question-answer", QPlainTextEdit)
-    assert field.placeholderText() == "A colour"
-    assert not app.find("question-submit").isEnabled()
-    app.type(field, "   ")
-    assert not app.find("question-submit").isEnabled()
-    app.type(field, "deep purple")
-    assert app.find("question-submit").isEnabled()
-    app.press(field, Qt.Key.Key_Return)
-    app.until_hidden("user-question-modal")
-    app.until_reply("deep purple")
-    app.wait_done()
-
-
-def test_mixed_accepts_only_an_option(open_app: OpenApp) -> None:
-    app = begin(open_app, "mixed")
-    app.type("question-answer", "something else")
-    assert not app.find("question-submit").isEnabled()
-    app.click("question-option-green")
-    assert app.find("question-submit").isEnabled()
-    app.find("question-answer", QPlainTextEdit).clear()
-    assert app.find("question-submit").isEnabled()
-    app.click("question-submit")
-    app.until_reply('"green"')
-    app.wait_done()
 
 
 def test_mixed_with_required_text_needs_both(open_app: OpenApp) -> None:

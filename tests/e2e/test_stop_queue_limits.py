@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from PySide6.QtWidgets import QPlainTextEdit
-
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, Role
@@ -80,24 +78,6 @@ def test_a_paused_run_says_so_and_is_stopped_even_after_a_restart(open_app: Open
     assert statuses(app) == [RunStatus.CANCELLED]
 
 
-def test_a_message_sent_meanwhile_is_queued(open_app: OpenApp) -> None:
-    gate = asyncio.Event()
-    app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
-    app.send("First")
-    app.until_reply("The first")
-    app.send("Second")
-    app.until(lambda: len(app.find_all("queued-message")) == 1, "the second waits above the composer")
-    assert app.find("chat-input", QPlainTextEdit).toPlainText() == ""
-    assert len(app.find_all("user-message")) == 1, "it is not shown as sent"
-    app.engine(lambda a: gate.set())
-    app.until_reply("The second answer.")
-    app.wait_done()
-    assert len(app.find_all("user-message")) == 2
-    assert app.model is not None
-    assert [m.content for m in app.model.requests[1].messages if m.role is Role.USER] == ["First", "Second"]
-    assert statuses(app) == [RunStatus.COMPLETED]
-
-
 def test_a_queued_message_sent_after_a_stop_is_no_longer_queued(open_app: OpenApp) -> None:
     gate = asyncio.Event()
     app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
@@ -112,21 +92,6 @@ def test_a_queued_message_sent_after_a_stop_is_no_longer_queued(open_app: OpenAp
     app.until_reply("The second answer.")
     app.until(lambda: not app.find_all("queued-message"), "it is not shown as queued")
     app.wait_done()
-
-
-def test_a_limit_stops_the_run_until_it_is_raised(open_app: OpenApp) -> None:
-    steps = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
-    app = open_app(steps)
-    app.engine(lambda a: limit_calls(a, 1))
-    app.send("Calculate")
-    card = app.until_text("notice-card", "Tool-call limit reached")
-    assert statuses(app) == [RunStatus.PAUSED]
-    assert "1 of 1" in rendered(card)
-    app.click(app.find("notice-raise", within=app.window.chat))
-    app.until_reply("Both are done.")
-    app.wait_done()
-    app.until_hidden("notice-raise")
-    assert statuses(app) == [RunStatus.COMPLETED]
 
 
 def test_a_limit_still_waits_after_a_restart(open_app: OpenApp) -> None:

@@ -174,23 +174,6 @@ def test_the_whole_team_is_stopped(open_app: OpenApp, server: ModelServer) -> No
     assert len(server.requests(GOAL)) == 1
 
 
-def test_a_team_is_paused_and_continues(open_app: OpenApp, server: ModelServer) -> None:
-    bea, cid = script_parallel_agents(server)
-    app = open_team(open_app, server)
-    app.send(GOAL)
-    lane(app, "Cid")
-    press(app, row(app, "Ada"), "agent-pause")
-    app.until(lambda: runs(app)["Ada"] is RunStatus.PAUSED, "the team is paused")
-    server.free(bea)
-    server.free(cid)
-    app.until(lambda: "paused" in row(app, "Ada").accessibleName(), "the tree shows it")
-    assert len(server.requests(GOAL)) == 1
-    press(app, row(app, "Ada"), "agent-pause")
-    app.until_reply("The shelf stands.")
-    app.wait_done()
-    assert set(runs(app).values()) == {RunStatus.COMPLETED}
-
-
 def test_one_sub_agent_is_paused_alone(open_app: OpenApp, server: ModelServer) -> None:
     bea, cid = asyncio.Event(), asyncio.Event()
     server.script(GOAL, calls(batch("p1", ("Bea", MEASURE), ("Cid", CUT))), "The shelf stands.")

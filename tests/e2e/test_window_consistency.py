@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
-import pytest
-from PySide6.QtCore import QPoint, QStandardPaths, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QListView, QMenu, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QMenu, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
-from atelier_desk.desktop.file_dialogs import start_folder
-from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import tokens
 from tests.e2e.conftest import OpenApp
@@ -22,7 +18,6 @@ from tests.e2e.harness import AppDriver, rendered, rows
 from tests.e2e.scripted_model_server import ModelServer, batch, calls, spawn
 from tests.e2e.scripted_tool_calls import calculate, task
 from tests.e2e.team_steps import CHECK, CUT, GOAL, MEASURE, lane, open_team, row
-from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
 
 def token_count(text: str) -> str:
@@ -170,28 +165,6 @@ def speaks(code: str) -> bool:
     return i18n.language() == code
 
 
-def test_an_export_starts_in_the_documents_folder(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents, started = tmp_path / "Documents", tmp_path / "started"
-    documents.mkdir()
-    started.mkdir()
-    monkeypatch.chdir(started)
-    monkeypatch.setattr(start_folder, "_last", None)
-    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(documents))
-    app = open_app(["One."])
-    converse(app, ("Apples", "One."))
-    app.action("export-workflow")
-    dialog = app.until(lambda: [each for each in app.window.findChildren(QFileDialog) if each.isVisible()], "where to")[
-        0
-    ]
-    assert Path(dialog.directory().absolutePath()) == documents
-    dialog.fileSelected.emit(str(documents / "Apples.json"))
-    dialog.close()
-    app.until(lambda: (documents / "Apples.json").is_file(), "it is written")
-    assert list(started.iterdir()) == []
-
-
 def test_the_activity_list_shows_no_markdown_syntax(open_app: OpenApp) -> None:
     app = open_app(["## Result\n\n- **84**, see `notes.md`"])
     app.send("Count")
@@ -218,39 +191,3 @@ def test_a_search_highlights_matches_inside_cards(open_app: OpenApp) -> None:
         return [each.cursor.selectedText() for field in fields for each in field.extraSelections()]
 
     app.until(lambda: "2468" in marked(), "and it is marked")
-
-
-def test_the_wheel_changes_no_input_without_focus(open_app: OpenApp) -> None:
-    app = open_app(["One."])
-    converse(app, ("Apples", "One."))
-    for name in app.window.rail.docks:
-        app.window.rail.show_pane(name)
-    app.settle()
-    seen: dict[str, int] = {}
-
-    def turn(where: str, widget: QWidget) -> None:
-        seen[where] = len(inputs(widget))
-        assert changed_by_wheel(widget) == [], where
-
-    turn("the window", app.window)
-    app.action("settings")
-    settings = app.window._settings_window
-    assert settings is not None
-    for entry in sections():
-        settings.show_page(entry.name)
-        app.settle()
-        turn(entry.name, settings.page(entry.name))
-    settings.close()
-    app.action("workflow-settings")
-    form = app.find("workflow-settings")
-    turn("the settings of the workflow", form)
-    form.close()
-    panes = app.window.rail.panes
-    for pane, name in (("tasks", "task-dialog"), ("memory", "memory-dialog")):
-        panes[pane].add()  # type: ignore[attr-defined]
-        form = app.find(name)
-        turn(name, form)
-        form.close()
-    assert seen["the window"] >= 4
-    assert seen["agents"] >= 5
-    assert all(seen[name] for name in ("general", "task-dialog", "memory-dialog")), seen

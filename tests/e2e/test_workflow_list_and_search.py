@@ -12,7 +12,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole
 from tests.e2e.conftest import OpenApp
 from tests.e2e.conversation_steps import converse
-from tests.e2e.harness import AppDriver, rendered, rows
+from tests.e2e.harness import AppDriver, rows
 from tests.e2e.scripted_tool_calls import calculate
 
 
@@ -170,19 +170,3 @@ def test_found_words_are_bold_and_have_a_date(open_app: OpenApp) -> None:
     assert abs(width - bold) < abs(width - plain), (width, plain, bold)
     right = range(round(image.width() * 0.85), image.width() - 2)
     assert any(image.pixel(x, y) != image.pixel(right[0], 2) for x in right for y in range(4, 20)), "it is painted"
-
-
-def test_text_is_found_in_the_workflow(open_app: OpenApp) -> None:
-    app = open_app(["The ferry leaves at nine."])
-    converse(app, ("Apples", "ferry"))
-    app.action("find")
-    field = app.find("find-field", QLineEdit)
-    app.type(field, "ferry")
-    bar = field.parentWidget()
-    assert bar is not None
-    app.until(lambda: "1 / 1" in rendered(bar), "it is found once")
-    field.clear()
-    app.type(field, "bicycle")
-    app.until(lambda: "No results" in rendered(bar), "something else is not")
-    app.press(field, Qt.Key.Key_Escape)
-    app.until_hidden("find-field")

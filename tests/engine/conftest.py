@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
@@ -92,15 +93,12 @@ class Recorder:
         return [event.chunk_type.value for event in self.events if event.durable]
 
 
-@pytest.fixture
-def recorder() -> Callable[[Atelier], Recorder]:
-    return Recorder
+async def completed(atelier: Atelier, run_id: str) -> None:
+    """Wait for a run, and check that it ended well."""
+    assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
 @pytest.fixture(autouse=True)
 def _unreachable_servers_fail_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits for a server that is down to describe its models."""
     monkeypatch.setattr("atelier_desk.engine.services.models.METADATA_S", 0.5)
-
-
-Settled = Callable[[], Awaitable[None]]

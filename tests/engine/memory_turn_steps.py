@@ -7,16 +7,13 @@ from typing import Any
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 AGENT = agent(tools=("MemoryTool",))
 
 
 def remember(content: str, **fields: Any) -> list[ToolCall]:
-    return [
-        ToolCall(
-            id="m", name="MemoryTool", arguments={"operation": "add", "type": "user_pref", "content": content, **fields}
-        )
-    ]
+    return [tool_call("MemoryTool", "m", operation="add", type="user_pref", content=content, **fields)]
 
 
 async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:

@@ -71,13 +71,6 @@ async def test_agents_are_found_by_name_and_the_error_names_unknown_ones(open_at
                 pass
 
 
-async def test_a_new_workflow_is_named_after_its_first_message(open_atelier: Opener) -> None:
-    async with open_atelier(["ok"]) as atelier:
-        async for _ in atelier.run("Plan a trip to Lyon", agent=agent()):
-            pass
-        assert [workflow.name for workflow in await atelier.workflows.list()] == ["Plan a trip to Lyon"]
-
-
 async def test_the_language_setting_applies_at_the_next_start(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.settings.update(language="fr")

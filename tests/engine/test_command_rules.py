@@ -18,6 +18,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="everything is unconfined here, and asks")
 
@@ -226,7 +227,7 @@ def places(tmp_path: Path) -> dict[str, str]:
 
 
 def command(id: str, text: str, folder: str) -> ToolCall:
-    return ToolCall(id=id, name="run_command", arguments={"command": text, "cwd": folder, "modifies_files": False})
+    return tool_call("run_command", id, command=text, cwd=folder, modifies_files=False)
 
 
 AGENT = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier, mcp_server
 from tests.engine.conftest import Opener
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 from tests.mcp.conftest import Make, plain
 
 __all__ = ["plain"]
@@ -56,7 +56,7 @@ async def test_an_agent_works_and_its_results_can_be_read(open_atelier: Opener) 
 
 
 async def test_a_call_that_needs_approval_waits_for_the_person(open_atelier: Opener, plain: Make) -> None:
-    steps = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "Done."]
+    steps = [[tool_call("mcp__plain__echo", "c1", text="hello")], "Done."]
     async with open_atelier(steps) as atelier:
         server = plain()
         await atelier.mcp.save(server.config(), new=True)

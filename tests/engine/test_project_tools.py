@@ -24,6 +24,7 @@ from atelier_desk.web.page_fetcher import Web
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.helpers.fake_websites import Reply, html, parsed_here, sites
 from tests.helpers.runs_without_driver import agent as agent_of
+from tests.helpers.tool_calls import tool_call
 
 CART = '''def total(prices):
     """Add up what is in the cart."""
@@ -309,15 +310,13 @@ def agent_with_tools(**changes: Any) -> AgentConfig:
 async def test_a_rule_about_a_path_applies_to_search_results(open_atelier: Opener, code: Path) -> None:
     (code / "private" / "wage.env.md").write_text("# Wage\n\nWhat a person is paid.\n")
     model = searching(
-        ToolCall(id="read", name="setup_project", arguments={}),
-        ToolCall(id="words", name="semantic_search", arguments={"query": "what a person is paid", "limit": 1}),
-        ToolCall(id="all", name="brain_search", arguments={"query": "wage"}),
-        ToolCall(
-            id="fields", name="query_entities", arguments={"entity": "Scope", "where": {"name": {"contains": "a"}}}
-        ),
-        ToolCall(id="counted", name="query_entities", arguments={"entity": "Scope", "where": {"name": "wage"}}),
-        ToolCall(id="around", name="explore_relationships", arguments={"entity_id": "wage"}),
-        ToolCall(id="seen", name="explore_relationships", arguments={"entity_id": "total"}),
+        tool_call("setup_project", "read"),
+        tool_call("semantic_search", "words", query="what a person is paid", limit=1),
+        tool_call("brain_search", "all", query="wage"),
+        tool_call("query_entities", "fields", entity="Scope", where={"name": {"contains": "a"}}),
+        tool_call("query_entities", "counted", entity="Scope", where={"name": "wage"}),
+        tool_call("explore_relationships", "around", entity_id="wage"),
+        tool_call("explore_relationships", "seen", entity_id="total"),
     )
     async with open_atelier(model) as atelier:
         await atelier.permissions.add(PermissionRule(text="read_file(private/**)", action=Action.DENY))
@@ -525,13 +524,13 @@ async def test_the_same_goal_takes_fewer_tokens_with_the_sections(open_atelier: 
     shown: dict[str, str] = {}
     ways: dict[str, tuple[list[ToolCall], tuple[str, ...]]] = {
         "with": (
-            [ToolCall(id="a", name="semantic_search", arguments={"query": goal, "entity": "Scope", "limit": 3})],
+            [tool_call("semantic_search", "a", query=goal, entity="Scope", limit=3)],
             ("semantic_search", "read_file"),
         ),
         "without": (
             [
-                ToolCall(id="a", name="search_files", arguments={"pattern": "round", "glob": "*.py"}),
-                ToolCall(id="b", name="read_file", arguments={"path": "bill.py"}),
+                tool_call("search_files", "a", pattern="round", glob="*.py"),
+                tool_call("read_file", "b", path="bill.py"),
             ],
             ("search_files", "read_file"),
         ),

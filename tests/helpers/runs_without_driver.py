@@ -22,6 +22,7 @@ from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.engine.run.reducer.next_step import Append, BeginCalls, CallModel, Finish, next_step
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
+from tests.helpers.tool_calls import tool_call
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -45,7 +46,7 @@ def reply(text: str = "", *calls: ToolCall, **usage: Any) -> ModelReplied:
 
 
 def call(id: str = "c1", name: str = "CalculatorTool", **arguments: Any) -> ToolCall:
-    return ToolCall(id=id, name=name, arguments=arguments)
+    return tool_call(name, id, **arguments)
 
 
 def started(id: str = "c1", tool: str = "CalculatorTool", **fields: Any) -> ToolCallStarted:

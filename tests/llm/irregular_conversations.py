@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.tool_calls import tool_call
 from tests.llm.provider_requests import called, result
 
 KINDS = ("system", "user", "assistant", "thought", "call", "two calls", "result", "other result", "image", "odd call")
@@ -29,9 +30,7 @@ def conversation(kinds: Sequence[str], model: str, thought: dict[str, Any]) -> l
         "assistant": ChatMessage(role=Role.ASSISTANT, content="a"),
         "thought": ChatMessage(role=Role.ASSISTANT, content="a", provider_data=data),
         "call": called("call_1", expression="1"),
-        "two calls": ChatMessage(
-            role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="9", name="b"))
-        ),
+        "two calls": ChatMessage(role=Role.ASSISTANT, tool_calls=(tool_call("a", "call_1"), tool_call("b", "9"))),
         "result": result("call_1"),
         "other result": result("9"),
         "image": ChatMessage(role=Role.USER, images=(ImagePart(media_type="image/png", data="aGk="),)),

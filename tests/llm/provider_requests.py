@@ -19,7 +19,6 @@ from atelier_desk.domain.model_messages import (
     RetryDelta,
     Role,
     TextDelta,
-    ToolCall,
     ToolCallDelta,
     ToolSpec,
 )
@@ -28,6 +27,7 @@ from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.http_provider_factory import create_http_provider
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
+from tests.helpers.tool_calls import tool_call
 
 ADD = ToolSpec(
     name="CalculatorTool",
@@ -107,9 +107,7 @@ def ask(*messages: ChatMessage | str, **fields: Any) -> ChatRequest:
 
 
 def called(id: str, name: str = "CalculatorTool", content: str = "", **arguments: Any) -> ChatMessage:
-    return ChatMessage(
-        role=Role.ASSISTANT, content=content, tool_calls=(ToolCall(id=id, name=name, arguments=arguments),)
-    )
+    return ChatMessage(role=Role.ASSISTANT, content=content, tool_calls=(tool_call(name, id, **arguments),))
 
 
 def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMessage:

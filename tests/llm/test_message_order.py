@@ -18,6 +18,7 @@ from atelier_desk.llm.message_order import (
     function_name,
     mistral_id,
 )
+from tests.helpers.tool_calls import tool_call
 from tests.llm.provider_requests import called, result
 
 IMAGE = ImagePart(media_type="image/png", data="aGk=")
@@ -71,7 +72,7 @@ def test_consecutive_messages_of_one_role_are_joined() -> None:
 def test_each_call_has_one_result_in_its_order() -> None:
     calls = ChatMessage(
         role=Role.ASSISTANT,
-        tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"), ToolCall(id="3", name="c")),
+        tool_calls=(tool_call("a", "1"), tool_call("b", "2"), tool_call("c", "3")),
     )
     out = arrange([user("u"), calls, result("3", "three"), user("meanwhile"), result("1", "one"), result("1", "again")])
     assert [(m.role.value, m.tool_call_id) for m in out] == [
@@ -133,9 +134,7 @@ def test_any_order_becomes_a_valid_one(kinds: list[str], between: bool) -> None:
         "user": user("u"),
         "assistant": assistant("a"),
         "call": called("1"),
-        "calls": ChatMessage(
-            role=Role.ASSISTANT, content="x", tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"))
-        ),
+        "calls": ChatMessage(role=Role.ASSISTANT, content="x", tool_calls=(tool_call("a", "1"), tool_call("b", "2"))),
         "result": result("1"),
         "other result": result("2"),
         "empty": assistant(""),
@@ -180,6 +179,6 @@ def test_names_and_arguments_are_made_valid() -> None:
     assert function_name("functions.Calc Tool") == "functions_Calc_Tool"
     assert function_name("é" * 80) == "_" * 64
     assert function_name("") == "unknown"
-    assert arguments_text(ToolCall(id="1", name="a", arguments={"é": 1})) == '{"é": 1}'
+    assert arguments_text(tool_call("a", "1", é=1)) == '{"é": 1}'
     broken = ToolCall(id="1", name="a", raw='{"x', error="bad")
     assert arguments_object(broken) == {"invalid_json": '{"x'}

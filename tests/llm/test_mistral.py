@@ -18,7 +18,7 @@ from mistral_common.protocol.instruct.validator import (
 )
 from mistralai.client.models import AssistantMessage
 
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.error_conversion import ErrorLocation
@@ -176,16 +176,6 @@ async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, bod
     with pytest.raises(ProviderError) as caught:
         await send(chat)
     assert caught.value.code == code
-
-
-async def test_overflow(mistral_server: FakeMistral, chat: Any) -> None:
-    text = "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length"
-    mistral_server.script(
-        Failure(400, {"object": "error", "message": text, "type": "invalid_request_error", "code": "3051"})
-    )
-    with pytest.raises(ContextOverflowError) as caught:
-        await send(chat)
-    assert caught.value.n_ctx == 32768
 
 
 async def test_models(chat: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.helpers.manual_clock import ManualClock
@@ -374,16 +374,6 @@ async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, chat: Any, 
     with pytest.raises(ProviderError) as caught:
         await send(chat)
     assert caught.value.code == "bad_response"
-
-
-async def test_overflow(openai_server: FakeOpenAI, chat: Any) -> None:
-    body = {
-        "error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 9, "n_ctx": 4}
-    }
-    openai_server.script(Failure(400, body))
-    with pytest.raises(ContextOverflowError) as caught:
-        await send(chat)
-    assert (caught.value.n_ctx, caught.value.n_prompt) == (4, 9)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import WordEmbedder
+from tests.helpers.tool_calls import tool_call
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -108,7 +109,7 @@ def test_every_command_in_an_example_is_valid() -> None:
 
 
 def _call(name: str, **arguments: Any) -> list[ToolCall]:
-    return [ToolCall(id="c1", name=name, arguments=arguments)]
+    return [tool_call(name, "c1", **arguments)]
 
 
 COLOUR = _call("UserQuestionTool", question="Which colour?", question_type="text")

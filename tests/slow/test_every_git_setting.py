@@ -21,6 +21,7 @@ from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import open_atelier
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.helpers.git_repositories import Hostile, git
+from tests.helpers.tool_calls import tool_call
 
 __all__ = ["open_atelier", "tried"]
 pytestmark = pytest.mark.skipif(
@@ -50,7 +51,7 @@ def product() -> list[ToolCall]:
         for cd, cwd in HERE:
             line = f"cd {cd} && {command}" if cd else command
             arguments: dict[str, Any] = {"command": line, "modifies_files": False, **({"cwd": cwd} if cwd else {})}
-            made.append(ToolCall(id=f"c{len(made):02}", name="run_command", arguments=arguments))
+            made.append(tool_call("run_command", f"c{len(made):02}", **arguments))
     return made
 
 
@@ -114,7 +115,7 @@ async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: i
     template = tried.template
     named = all_rows(RUNS, asked=False)[part::PARTS]
     alone = [row for row in named if not works(row, template, tmp_path / "one")]
-    line = [ToolCall(id="c", name="run_command", arguments={"command": LINE, "modifies_files": False})]
+    line = [tool_call("run_command", command=LINE, modifies_files=False)]
     made = [(row, template.copy(tmp_path / f"a{number}", settings(row, template))) for number, row in enumerate(alone)]
     quiet(template, await tried(*made, asked=[line]))
 

@@ -17,7 +17,6 @@ import pytest
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway
@@ -27,6 +26,7 @@ from tests.engine.conftest import Opener, open_atelier
 from tests.helpers.form_answers import form_answer
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 from tests.mcp.mcp_connections import answer_of, connected
 
 __all__ = ["open_atelier"]
@@ -128,7 +128,7 @@ async def test_its_questions_are_answered(
     ]
     steps: list[Step] = []
     for number, (name, arguments) in enumerate(calls):
-        steps.append([ToolCall(id=f"c{number}", name=f"mcp__everything__{name}", arguments=arguments)])
+        steps.append([tool_call(f"mcp__everything__{name}", f"c{number}", **arguments)])
         steps += ["Blue."] if name == "trigger-sampling-request" else []
     model = ScriptedModel([*steps, "Done."])
     async with open_atelier(model) as atelier:

@@ -29,13 +29,23 @@ def in_folder(header: ChatHeader, path: str) -> FolderButton:
     return button
 
 
-def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBot) -> None:
-    header = ChatHeader()
-    qtbot.addWidget(header)
+@pytest.fixture
+def header(qtbot: QtBot) -> ChatHeader:
+    made = ChatHeader()
+    qtbot.addWidget(made)
+    return made
+
+
+def choose(header: ChatHeader, agent: str, model: str) -> None:
+    """Show an agent and a model as the chosen ones."""
+    header.set_agents([PickerItem("a", agent)], "a")
+    header.set_models([PickerItem("p/m", model)], "p/m", model)
+
+
+def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBot, header: ChatHeader) -> None:
     header.resize(900, 46)
     header.show()
-    header.set_agents([PickerItem("a", "Architect of everything")], "a")
-    header.set_models([PickerItem("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
+    choose(header, "Architect of everything", "a-model-with-a-name")
     header.set_title("Build the shelf")
     for scale in (100, 150):
         theme().set_scale(scale)
@@ -79,8 +89,7 @@ def test_a_wide_header_does_not_prevent_a_narrow_window(qtbot: QtBot) -> None:
     header = ChatHeader(window)
     row = QHBoxLayout(window)
     row.addWidget(header)
-    header.set_agents([PickerItem("a", "Architect of everything")], "a")
-    header.set_models([PickerItem("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
+    choose(header, "Architect of everything", "a-model-with-a-name")
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.show_usage(Usage(tokens_input=5_000, tokens_output=500, cost=0.008), 2_800, 4_000)
     window.resize(1300, 60)
@@ -91,9 +100,7 @@ def test_a_wide_header_does_not_prevent_a_narrow_window(qtbot: QtBot) -> None:
     assert window.width() == 480
 
 
-def test_a_title_set_before_the_first_paint_is_full_too(qtbot: QtBot) -> None:
-    header = ChatHeader()
-    qtbot.addWidget(header)
+def test_a_title_set_before_the_first_paint_is_full_too(qtbot: QtBot, header: ChatHeader) -> None:
     header.resize(900, 46)
     header.set_title("New workflow")
     header.show()
@@ -115,8 +122,7 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     header = ChatHeader(holder)
     row.addWidget(header)
     outer.setContentsMargins(0, 0, 0, 0)
-    header.set_agents([PickerItem("a", "Architecte")], "a")
-    header.set_models([PickerItem("p/m", "gpt-local")], "p/m", "gpt-local")
+    choose(header, "Architecte", "gpt-local")
     header.set_title("Can you isolate the execution of tools and add a test?")
     folder = in_folder(header, "/home/ada/Dossier Martin")
     window.resize(width, 80)
@@ -141,9 +147,7 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     qtbot.waitUntil(settled)
 
 
-def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
-    header = ChatHeader()
-    qtbot.addWidget(header)
+def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot, header: ChatHeader) -> None:
     header.setMinimumWidth(100)
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.resize(900, 46)
@@ -209,9 +213,7 @@ def test_there_are_two_lines_only_in_a_narrow_header(qtbot: QtBot) -> None:
             assert header.title.x() == header.answering.x(), "both begin at the same place"
 
 
-def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
-    header = ChatHeader()
-    qtbot.addWidget(header)
+def test_the_headers_other_actions_are_in_one_menu(header: ChatHeader) -> None:
     header.show()
     pressed = {each.objectName() for each in header.findChildren(QAbstractButton) if not each.isHidden()}
     assert pressed <= {"toggle-sidebar", "agent-select", "model-select", "workflow-menu", "toggle-rail"}
@@ -227,9 +229,7 @@ def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
     assert header.more.open().actions() == []
 
 
-def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
-    header = ChatHeader()
-    qtbot.addWidget(header)
+def test_agent_and_model_are_chosen_in_one_menu(header: ChatHeader) -> None:
     header.show()
     header.set_agents([PickerItem("ada", "Ada"), PickerItem("bea", "Bea", starred=False)], "ada")
     header.set_models([PickerItem("p/m", "m", "p"), PickerItem("p/n", "n", "p", starred=False)], "p/m", "m")

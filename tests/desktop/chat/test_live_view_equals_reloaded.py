@@ -36,6 +36,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.helpers.fake_bridge import FakeBridge
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import TEAM_TOOLS, ask_user, calculate, spawn
+from tests.helpers.tool_calls import tool_call
 
 Cards = list[tuple[str, list[str]]]
 """For each item of the transcript, from top to bottom: its kind, and all its words in reading order."""
@@ -208,13 +209,13 @@ def replied(text: str = "", *calls: ToolCall, reasoning: str = "", finish: Finis
 
 
 def task(id: str, name: str) -> ToolCall:
-    return ToolCall(id=id, name="TodoTool", arguments={"operation": "create", "name": name})
+    return tool_call("TodoTool", id, operation="create", name=name)
 
 
 def ask_mixed(id: str) -> ToolCall:
     options = [{"id": "r", "label": "Red"}, {"id": "b", "label": "Blue"}]
     arguments = {"operation": "ask", "question": "Which colours?", "questionType": "mixed", "options": options}
-    return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
+    return tool_call("UserQuestionTool", id, **arguments)
 
 
 async def text_and_thoughts(opened: Open) -> None:
@@ -406,9 +407,9 @@ async def unfinished(opened: Open) -> None:
 
 async def ends(opened: Open) -> None:
     """Reported by the agent itself: done, and given up; with output shown."""
-    show = ToolCall(id="o", name="output", arguments={"type": "progress", "content": "Half way."})
-    done = ToolCall(id="d", name="task_complete", arguments={"summary": "It is done."})
-    give_up = ToolCall(id="g", name="task_abandon", arguments={"reason": "It cannot be done."})
+    show = tool_call("output", "o", type="progress", content="Half way.")
+    done = tool_call("task_complete", "d", summary="It is done.")
+    give_up = tool_call("task_abandon", "g", reason="It cannot be done.")
     room = await opened(Lead=[[show], [done], [give_up]])
     await room.send()
     await room.status("completed")
@@ -477,7 +478,7 @@ async def test_skills_called_by_person_and_agent_look_the_same_after_a_reload(
     file.parent.mkdir(parents=True)
     file.write_text("---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS.")
     monkeypatch.setenv("ATELIER_HOME", str(home))
-    activate = ToolCall(id="c1", name="activate_skill", arguments={"name": "greet"})
+    activate = tool_call("activate_skill", "c1", name="greet")
     room = await opened(Lead=[[activate], "Hello Bob"])
     await room.send("/greet Bob")
     await room.status("completed")

@@ -14,14 +14,14 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.step_bar import StepBar
 from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.helpers.fake_bridge import FakeBridge
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
-SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
+SUM = tool_call("CalculatorTool", "c1", operation="eval", expression="6*7")
 
 
 class StepBarHarness:

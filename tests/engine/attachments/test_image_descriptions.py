@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.events.run import PictureDescribed
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta, Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.usage import unchecked
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
@@ -23,6 +23,7 @@ from tests.engine.conftest import Opener
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.sample_images import png
+from tests.helpers.tool_calls import tool_call
 
 
 class Eye:
@@ -96,7 +97,7 @@ async def described(
     run's model.
     """
     (folder / "a.png").write_bytes(PNG)
-    calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
+    calls = [tool_call("describe_image", id, path="a.png") for id in ("one", "two")]
     model = ScriptedModel(
         [ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."]
     )

@@ -93,9 +93,14 @@ class Paid:
         return partial(self.spending.paying, where="Settings")
 
 
-async def reply(paid: Paid) -> str:
+async def begin(paid: Paid) -> str:
+    """A run of a new workflow."""
     workflow = await paid.atelier.workflows.create("x")
-    run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+    return await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+
+
+async def reply(paid: Paid) -> str:
+    run_id = await begin(paid)
     await paid.atelier.runs.wait(run_id)
     [handle] = await paid.atelier.runs.team_of(run_id)
     return handle.current.limit.limit if handle.current.limit is not None else ""
@@ -161,8 +166,7 @@ def opened(open_atelier: Opener) -> Callable[..., Any]:
 
             atelier.environment.gateway.open = open_  # type: ignore[method-assign]
             await atelier.settings.update(name_by_model=False, memories_at_end="off")
-            workflow = await atelier.workflows.create("x")
-            paid.run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
+            paid.run_id = await begin(paid)
             await atelier.runs.wait(paid.run_id)
             [paid.handle] = await atelier.runs.team_of(paid.run_id)
             paid.known = known

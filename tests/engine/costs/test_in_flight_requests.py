@@ -30,6 +30,7 @@ from tests.engine.costs.paid_requests import (
     TOKENS,
     Paid,
     Ticking,
+    begin,
     description,
     embedder,
     opened,
@@ -142,8 +143,7 @@ async def test_a_request_next_to_a_run_counts_as_the_most_it_may_cost(
 async def test_a_reply_that_breaks_off_counts_as_the_most_it_may_cost(opened: Any, how: str, free: bool) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, how)
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await asyncio.wait_for(endings.asked.wait(), 10)
         if how.startswith("withdrawn"):
             await paid.atelier.runs.cancel(run_id)
@@ -156,8 +156,7 @@ async def test_a_reply_that_breaks_off_counts_as_the_most_it_may_cost(opened: An
 async def test_a_reply_that_is_stopped_counts_what_had_arrived(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, "withdrawn later")
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await asyncio.wait_for(endings.asked.wait(), 10)
         await paid.atelier.runs.cancel(run_id)
         await paid.atelier.runs.wait(run_id)
@@ -170,8 +169,7 @@ async def test_a_reply_that_is_stopped_counts_what_had_arrived(opened: Any) -> N
 async def test_a_reply_that_is_cut_for_its_length_counts_what_had_arrived(opened: Any, how: str) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         Endings(paid, how)
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
         assert await spent(paid) > AGENT.max_tokens * TOKENS / 1_000_000
 
@@ -193,8 +191,7 @@ async def test_a_stop_while_a_broken_off_reply_is_stored_does_not_count_it_again
             return await commit(written, **options)
 
         monkeypatch.setattr(journal, "commit", stopped_meanwhile)
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
         await asyncio.gather(*stops)
         most = AGENT.max_tokens * TOKENS / 1_000_000
@@ -205,8 +202,7 @@ async def test_a_stop_while_a_broken_off_reply_is_stored_does_not_count_it_again
 async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, "again")
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
         lost = (await spent(paid)) - REPLY
         assert endings.requests == 2

@@ -36,6 +36,7 @@ from tests.engine.costs.paid_requests import (
     TOKENS,
     Paid,
     Ticking,
+    begin,
     description,
     embedder,
     opened,
@@ -209,8 +210,7 @@ async def test_without_a_price_it_is_sent_once_the_person_allows_it_for_the_mont
 
 async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(opened: Any) -> None:
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
         assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
         await paid.atelier.runs.steering.resume(run_id, raise_limits={LimitKind.UNPRICED: 1.0})
@@ -222,8 +222,7 @@ async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(open
 async def test_a_run_without_a_price_continues_once_the_price_is_known(opened: Any) -> None:
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
         atelier = paid.atelier
-        workflow = await atelier.workflows.create("y")
-        run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await atelier.runs.wait(run_id)
         assert await atelier.teams.model_of(run_id) == (AGENT.provider, AGENT.model)
         for known, status in ((False, RunStatus.PAUSED), (True, RunStatus.COMPLETED)):
@@ -262,8 +261,7 @@ async def test_a_request_refused_by_a_service_is_refunded(opened: Any, code: str
 
 async def test_a_cost_below_zero_takes_nothing_back(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
-        workflow = await paid.atelier.workflows.create("y")
-        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
         [handle] = await paid.atelier.runs.team_of(run_id)
         await paid.atelier.journal.append(handle, MediaPaid(call_id="x", usage=Usage(cost=-500.0)))

@@ -11,7 +11,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import DirectCallModel, direct_agent, direct_message
 from atelier_desk.engine.run.mcp_server_requests import sample
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 
 
 def request(*messages: tuple[Role, str]) -> ChatRequest:
@@ -56,7 +56,7 @@ async def test_other_agents_keep_their_models_and_a_call_survives_a_restart(open
     async with open_atelier(ScriptedModel(["hello"])) as atelier:
         [asked] = await atelier.questions.pending()
         await atelier.questions.answer_with(asked.id, text="red")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         events = [event async for event in atelier.run("hi")]
         assert events[-1].data["status"] == "completed"
 
@@ -66,7 +66,7 @@ async def test_a_direct_call_has_no_model_for_requests_of_a_server_or_a_title(op
     async with open_atelier(model_factory=None) as atelier:
         workflow = await atelier.workflows.create("x")
         run_id = await atelier.runs.send(workflow.id, message, agent=direct_agent("CalculatorTool"))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         live = await atelier.runs.live.load(run_id)
         asked = Sampling(messages=(SampledText(role="user", text=message),), max_tokens=20)
         with pytest.raises(NotFoundError):

@@ -17,10 +17,11 @@ from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 
 def todo(operation: str, **arguments: Any) -> list[ToolCall]:
-    return [ToolCall(id=f"{operation}-call", name="TodoTool", arguments={"operation": operation, **arguments})]
+    return [tool_call("TodoTool", f"{operation}-call", operation=operation, **arguments)]
 
 
 def listed(request: ChatRequest) -> list[dict[str, Any]]:

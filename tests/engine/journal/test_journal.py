@@ -72,7 +72,7 @@ from atelier_desk.domain.events.run import (
     event_body_adapter,
 )
 from atelier_desk.domain.mcp import ServerProblem
-from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, Spending, TeamCall
@@ -84,16 +84,15 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.sample_runs import agent, calculate
+from tests.engine.runs.sample_runs import agent
+from tests.helpers.scripted_teams import calculate
+from tests.helpers.tool_calls import tool_call
 
 KEY = "sk-very-secret-key-0123456789"
 
 
 def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
-    calls = tuple(
-        ToolCall(id=id, name="t", arguments={"n": 2**60, "f": 1.0, "none": None, "l": [1, {"é": "ü"}]})
-        for id in ("a", "b")
-    )
+    calls = tuple(tool_call("t", id, n=2**60, f=1.0, none=None, l=[1, {"é": "ü"}]) for id in ("a", "b"))
     spec = QuestionSpec(
         question="Which?",
         question_type=QuestionType.MIXED,
@@ -184,7 +183,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
 def server_events(usage: Usage) -> list[EventBody]:
     """A reply whose call is repeated with the answers its server asked for."""
     return [
-        ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="server", name="t"),)), usage=usage),
+        ModelReplied(reply=ChatReply(tool_calls=(tool_call("t", "server"),)), usage=usage),
         ToolCallStarted(call_id="server", tool="t", server="s"),
         InputRequired(
             call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"
@@ -200,9 +199,7 @@ def server_events(usage: Usage) -> list[EventBody]:
 
 def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
     """A reply with calls that need approval, start sub-agents, and ask the parent."""
-    calls = tuple(
-        ToolCall(id=id, name="t", arguments={"n": 1}) for id in ("edited", "refused", "several", "later", "up")
-    )
+    calls = tuple(tool_call("t", id, n=1) for id in ("edited", "refused", "several", "later", "up"))
     plans = tuple(
         ChildPlan(
             id=f"{run_id}-{name}",

@@ -31,8 +31,9 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder
-from tests.helpers.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
+from tests.engine.conftest import Opener, Recorder, completed
+from tests.helpers.scripted_teams import ask_parent, ask_user, begin, calculate, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
 """Every how many events of a team are forked at, besides those that concern two runs; 1 forks at each (half a
@@ -57,18 +58,13 @@ def team(**behaviours: Step) -> Answers:
 
 def batch() -> Answers:
     """Two sub-agents in parallel, one of which has a sub-agent and a plan."""
-    todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "write"})
+    todo = tool_call("TodoTool", "t", operation="create", name="write")
     return team(
         Tester=whenever(spawn("s1", "Reader", "Add."), spawn("s2", "Writer", "Write."), then="Both are done."),
         Reader=whenever(calculate("c", "1+1"), then="It is 2."),
         Writer=whenever(todo, spawn("deep", "Helper", "Rhyme."), then="A line."),
         Helper=lambda request: "Time, rhyme.",
     )
-
-
-async def begin(atelier: Atelier, text: str = "Work.", **changes: object) -> tuple[str, str]:
-    workflow = await atelier.workflows.create()
-    return workflow.id, await atelier.runs.send(workflow.id, text, agent=leader(**changes))
 
 
 async def rest(atelier: Atelier, workflow_id: str) -> None:
@@ -246,14 +242,14 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
         if "Which file?" in results[-1].content:
             child = re.search(r'"child_id": ?"([0-9a-f]{24,32})"', results[-1].content)
             assert child is not None
-            return [ToolCall(id="a1", name="answer_child", arguments={"child_id": child[1], "message": "That one."})]
+            return [tool_call("answer_child", "a1", child_id=child[1], message="That one.")]
         return "Done."
 
     factory = team(Tester=lead, Asker=whenever(ask_parent("p", "Which file?"), then="Used that one."))
     async with open_atelier(model_factory=factory) as atelier:
         workflow_id, run_id = await begin(atelier)
         await rest(atelier, workflow_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         for at in await places(atelier, workflow_id):
             fork = await atelier.runs.fork(workflow_id, at=at)
             assert fork.head_run_id is not None

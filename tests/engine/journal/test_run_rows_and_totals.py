@@ -36,7 +36,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
-from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Token
@@ -49,6 +49,7 @@ from atelier_desk.engine.journal.journal import Part, RunHandle, run_events
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.sample_runs import agent
+from tests.helpers.tool_calls import tool_call
 
 SPENT = Usage(tokens_input=7, tokens_output=3, cost=0.25)
 
@@ -97,7 +98,7 @@ async def test_the_row_of_a_run_matches_its_events(open_atelier: Opener) -> None
             title="Look",
             agent_id="a-1", depth=2, mode=RunMode.STEPPING, tainted=("evil.example",),
         )  # fmt: skip
-        call = ToolCall(id="a", name="t")
+        call = tool_call("t", "a")
         reply = ModelReplied(reply=ChatReply(tool_calls=(call,)), usage=SPENT)
         await atelier.journal.append(handle, reply, ToolCallStarted(call_id="a", tool="t", taint="other.example"))
         await atelier.journal.append(handle, RunFailed(code="auth", message="no key"))
@@ -320,7 +321,7 @@ async def test_listeners_are_told_which_lists_changed(open_atelier: Opener) -> N
         atelier.bus.on_changed(lambda topic, id: changed.append((topic, id)))
         task = Task(workflow_id=handle.workflow_id, run_id="r", name="a task")
         asked = approval(handle.workflow_id)
-        reply = ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="a", name="t"),)))
+        reply = ModelReplied(reply=ChatReply(tool_calls=(tool_call("t", "a"),)))
         await atelier.journal.append(
             handle, reply, TaskChanged(action="create", task=task), ApprovalRequested(approval=asked)
         )

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ProviderError, StorageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.engine.maintenance import doctor, system_checks
@@ -26,6 +25,7 @@ from atelier_desk.workspace.path_resolution import place
 from tests.chaos.bit_flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.tool_calls import tool_call
 from tests.llm.local.conftest import gguf_bytes
 
 
@@ -224,7 +224,7 @@ async def test_unreadable_undo_data_is_a_warning_with_its_size(open_atelier: Ope
 
 
 async def test_changes_without_their_undo_data_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
-    call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
+    call = tool_call("write_file", "c1", path="a.txt", content="new")
     async with open_atelier([[call], "done"]) as atelier:
         await atelier.settings.set("approvals.flags.file_ops", False)
         (tmp_path / "ws").mkdir()

@@ -19,7 +19,7 @@ from atelier_desk.knowledge.projects import index_cache
 from atelier_desk.storage.project_graph_rows import project_key
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from tests.engine.conftest import Opener
-from tests.engine.services.conftest import STORE, USE
+from tests.engine.projects.conftest import STORE, USE
 from tests.engine.services.indexed_projects import named, read
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -169,24 +168,6 @@ async def test_a_switch_takes_effect_at_once(open_atelier: Opener, code: Path) -
         await atelier.projects.change(pages.id, embedded=True)
         await atelier.projects.wait(pages.id)
         assert (await atelier.projects.statistics(pages.id)).vectors > 0
-
-
-async def test_a_failed_watch_restarts_with_the_next_indexing(
-    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[Path] = []
-
-    async def refused(root: Path, **_how: object) -> AsyncIterator[set[tuple[int, str]]]:
-        begun.append(root)
-        raise OSError("too many folders are watched")
-        yield set()
-
-    monkeypatch.setattr("watchfiles.awatch", refused)
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        for _time in range(2):
-            await read(atelier, project)
-    assert begun == [code, code]
 
 
 async def test_parallel_work_does_not_end_the_indexing(open_atelier: Opener, code: Path) -> None:

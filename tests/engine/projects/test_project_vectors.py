@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.engine.conftest import Opener, WordEmbedder
-from tests.engine.services.conftest import STORE
+from tests.engine.projects.conftest import STORE
 from tests.engine.services.indexed_projects import named, read
 from tests.engine.services.other_embedder import OtherEmbedder
 

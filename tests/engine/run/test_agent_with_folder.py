@@ -5,25 +5,17 @@ run.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.events.run import ToolCallFinished
-from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_calls
 
 AGENT = AgentConfig(name="A", provider="test", model="m", sections=("file_ops",))
 EDIT = ("edit_file", {"path": "a.py", "old_string": "1", "new_string": "2"})
-
-
-def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
-    made = tuple(
-        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given)
-    )
-    return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
 
 
 def told(model: ScriptedModel) -> str:
@@ -31,7 +23,7 @@ def told(model: ScriptedModel) -> str:
 
 
 async def test_file_tools_are_offered_only_with_a_folder(open_atelier: Opener, tmp_path: Path) -> None:
-    model = ScriptedModel([calls(("read_file", {"path": "a"})), "None.", "Fine."])
+    model = ScriptedModel([tool_calls(("read_file", {"path": "a"})), "None.", "Fine."])
     async with open_atelier(model) as atelier:
         without = (await atelier.workflows.create()).id
         await atelier.runs.wait(await atelier.runs.send(without, "Read.", agent=AGENT))
@@ -45,7 +37,7 @@ async def test_file_tools_are_offered_only_with_a_folder(open_atelier: Opener, t
 
 async def test_reading_runs_and_writing_needs_approval(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    model = ScriptedModel([calls(("read_file", {"path": "a.py"})), calls(EDIT), "Done."])
+    model = ScriptedModel([tool_calls(("read_file", {"path": "a.py"})), tool_calls(EDIT), "Done."])
     async with open_atelier(model) as atelier:
         workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
         run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
@@ -70,8 +62,8 @@ async def test_reading_runs_and_writing_needs_approval(open_atelier: Opener, tmp
 async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Opener, tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (tmp_path / name).write_text("x = 1\n")
-    reads = calls(*(("read_file", {"path": name}) for name in ("a.py", "b.py", "c.py")))
-    async with open_atelier([reads, calls(EDIT)]) as atelier:
+    reads = tool_calls(*(("read_file", {"path": name}) for name in ("a.py", "b.py", "c.py")))
+    async with open_atelier([reads, tool_calls(EDIT)]) as atelier:
         workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
         run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
         await atelier.runs.wait(run_id)

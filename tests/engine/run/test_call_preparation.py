@@ -21,9 +21,9 @@ from atelier_desk.tools.files.file_tool_base import ChangingTool
 from atelier_desk.tools.registry import registry as registries
 from tests.engine.conftest import Opener
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
-WRITE = ToolCall(id="c", name="write_file", arguments={"path": "a.txt", "content": "x"})
-INVOKED = ToolCall(id="c", name="invoke_tool", arguments={"tool_name": "write_file", "arguments": WRITE.arguments})
+WRITE = tool_call("write_file", path="a.txt", content="x")
 
 
 class Counts(Counter[str]):
@@ -157,7 +157,7 @@ class Spend(Tool):
         return ToolResult.ok()
 
 
-SPEND = ToolCall(id="c", name="spend", arguments={"number": 1})
+SPEND = tool_call("spend", number=1)
 
 
 async def result_of(atelier: Atelier, run_id: str) -> dict[str, Any]:

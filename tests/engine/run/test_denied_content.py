@@ -20,7 +20,6 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.run.call_verdict import verdict
@@ -29,6 +28,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 ATTEMPTS = Path(__file__).with_name("denied_content_attempts.txt")
 CANARY = "CANARYqzx7"
@@ -193,7 +193,7 @@ async def results(
     steps: list[Any] = []
     for start in range(0, len(calls), PER_STEP):
         part = calls[start : start + PER_STEP]
-        steps.append([ToolCall(id=f"c{start + at}", name=name, arguments=said) for at, (name, said) in enumerate(part)])
+        steps.append([tool_call(name, f"c{start + at}", **said) for at, (name, said) in enumerate(part)])
     model = ScriptedModel([*steps, "done"])
     agent = AgentConfig(name="A", provider="p", model="m", tools=TOOLS, approval=approval, max_tool_iterations=200)
     told: list[str] = []

@@ -27,19 +27,21 @@ from atelier_desk.domain.events.run import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from atelier_desk.domain.model_messages import ChatRequest, ToolCall
+from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Outcome, ToolContext
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.runs.commit_gate import Gate, bodies, ended, holds, turns
-from tests.engine.runs.sample_runs import Blocking, agent, calculate, start
+from tests.engine.runs.sample_runs import Blocking, agent, start
 from tests.engine.team.conftest import Cast, ask_parent, ask_user, begin, call, spawn, team_rows
 from tests.helpers.runs_without_driver import Script, reply, started
 from tests.helpers.runs_without_driver import call as planned
+from tests.helpers.scripted_teams import calculate
+from tests.helpers.tool_calls import tool_call
 
 
 async def test_a_redirected_run_keeps_its_slot(open_atelier: Opener) -> None:
@@ -59,8 +61,8 @@ async def test_a_redirected_run_keeps_its_slot(open_atelier: Opener) -> None:
         _other, second = await start(atelier, "two")
         await atelier.runs.send(workflow_id, "one, but shorter", strategy=Dispatch.REDIRECT)
         gate.set()
-        assert (await atelier.runs.wait(first)).status is RunStatus.COMPLETED
-        assert (await atelier.runs.wait(second)).status is RunStatus.COMPLETED
+        await completed(atelier, first)
+        await completed(atelier, second)
     assert asked == ["one", "one, but shorter", "two"]
 
 
@@ -141,7 +143,7 @@ class Slow(Blocking):
 
 async def test_a_timed_out_call_is_ended_before_that_is_recorded(open_atelier: Opener, clock: Any) -> None:
     tool = Slow()
-    async with open_atelier([[ToolCall(id="c", name="blocking")], "done"], clock=clock) as atelier:
+    async with open_atelier([[tool_call("blocking")], "done"], clock=clock) as atelier:
         atelier.registry.register(tool)
         gate = Gate(atelier, holds(LimitReached))
         _, run_id = await start(atelier, agent=agent(tools=("blocking",), budget=Budget(max_seconds=5)))
@@ -189,8 +191,10 @@ async def test_an_internal_fault_in_a_call_fails_the_run_visibly_and_a_retry_con
 async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "So be it."], Helper=[ValueError("odd")])
     async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
+        assert "odd" in (await seen.until(ChunkType.SUB_AGENT_ERROR)).data["error"]
         rows = await team_rows(atelier, workflow_id)
         assert (rows["Helper"].status, rows["Helper"].error) == (RunStatus.ERROR, "ValueError: odd")
         assert "ValueError: odd" in str(cast.result())
@@ -215,7 +219,7 @@ async def test_a_run_that_finishes_stops_its_sub_agents(open_atelier: Opener) ->
     )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
 
 

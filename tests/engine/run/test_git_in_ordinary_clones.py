@@ -15,6 +15,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
 from tests.helpers.git_repositories import commit, git
+from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox_selection.available(),
@@ -208,7 +209,7 @@ def commands(turn: int) -> list[ToolCall]:
     alone = [line for place, line in enumerate(COMMANDS) if place % 5 == turn % 5]
     lines = [*alone, " && ".join(line for line in COMMANDS if line not in alone)]
     said = [{"command": line, "modifies_files": False} for line in lines]
-    return [ToolCall(id=f"c{number:02}", name="run_command", arguments=each) for number, each in enumerate(said)]
+    return [tool_call("run_command", f"c{number:02}", **each) for number, each in enumerate(said)]
 
 
 async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,11 +224,9 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
         beside.mkdir(parents=True)
         places[clone.__name__] = clone(tmp_path / clone.__name__, beside)
         (places[clone.__name__] / "f.txt").write_text("two\n")
-    calls = [ToolCall(id="s", name="git_status", arguments={}), ToolCall(id="d", name="git_diff", arguments={})]
+    calls = [tool_call("git_status", "s"), tool_call("git_diff", "d")]
     turns = [[*calls, *commands(turn)] for turn in range(len(places))]
-    below = ToolCall(
-        id="m", name="run_command", arguments={"command": "git status", "cwd": "mod", "modifies_files": False}
-    )
+    below = tool_call("run_command", "m", command="git status", cwd="mod", modifies_files=False)
     agent = AgentConfig(
         name="A",
         provider="p",

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.processes import command_environment
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the git that waits is a script of the shell")
 
-CALL = [ToolCall(id="c", name="run_command", arguments={"command": "git status", "modifies_files": False})]
+CALL = [tool_call("run_command", command="git status", modifies_files=False)]
 
 
 @pytest.fixture

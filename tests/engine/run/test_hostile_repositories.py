@@ -21,6 +21,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.helpers.git_repositories import PLACES, Hostile, commit, git
+from tests.helpers.tool_calls import tool_call
 
 __all__ = ["tried"]
 
@@ -42,11 +43,7 @@ def calls(turn: int | None = None) -> list[ToolCall]:
         below.append(("run_command", {"command": LINE, "cwd": folder}))
     made = made + below if turn is None else [made[turn % 4], below[turn % 8]]
     return [
-        ToolCall(
-            id=f"c{number:02}",
-            name=name,
-            arguments={**given, **({"modifies_files": False} if name == "run_command" else {})},
-        )
+        tool_call(name, f"c{number:02}", **given, **({"modifies_files": False} if name == "run_command" else {}))
         for number, (name, given) in enumerate(made)
     ]
 
@@ -96,7 +93,7 @@ async def test_writing_git_commands(tried: Tried, tmp_path: Path) -> None:
         (row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template)))
         for number, row in enumerate(rows(MORE))
     ]
-    line = [ToolCall(id="add", name="run_command", arguments={"command": "git add .", "modifies_files": True})]
+    line = [tool_call("run_command", "add", command="git add .", modifies_files=True)]
     assert await tried(*made, asked=[line], mode=ApprovalMode.AUTO) == {row: [] for row, _place in made}, (
         "each waits for a person"
     )
@@ -111,8 +108,7 @@ async def test_reading_into_a_file(tried: Tried, tmp_path: Path) -> None:
     place = tried.template.copy(tmp_path / "w", b"".join(settings(row, tried.template) for row in rows(RUNS)))
     lines = ("git status > out.txt", "git diff > out.txt", "git log -p >> out.txt && git status >> out.txt")
     asked = [
-        ToolCall(id=f"c{number}", name="run_command", arguments={"command": line, "modifies_files": True})
-        for number, line in enumerate(lines)
+        tool_call("run_command", f"c{number}", command=line, modifies_files=True) for number, line in enumerate(lines)
     ]
     ended = await tried(("w", place), asked=[asked], mode=ApprovalMode.EDIT)
     assert [end["success"] for end in ended["w"]] == [True] * len(lines)
@@ -220,8 +216,8 @@ async def test_redirections_of_git_to_outside(tried: Tried, tmp_path: Path, monk
         place = tried.template.copy(tmp_path / layout.__name__)
         layout(place)
         made.append((layout.__name__, place))
-    here = [ToolCall(id=f"h{n}", name=name, arguments={}) for n, name in enumerate(("git_status", "git_diff"))]
-    here.append(ToolCall(id="h2", name="run_command", arguments={"command": LINE, "modifies_files": False}))
+    here = [tool_call(name, f"h{n}") for n, name in enumerate(("git_status", "git_diff"))]
+    here.append(tool_call("run_command", "h2", command=LINE, modifies_files=False))
     ended = await tried(*made, asked=[here])
     quiet(tried.template, ended)
     for name, ends in ended.items():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.engine.run.lone_surrogates import sanitized
+from tests.helpers.tool_calls import tool_call
 
 anything = st.text(st.characters(codec=None), max_size=40)
 
@@ -24,9 +25,7 @@ def test_split_surrogate_pairs_are_joined() -> None:
 
 
 def test_valid_text_is_returned_unchanged() -> None:
-    body = ModelReplied(
-        reply=ChatReply(content="é", tool_calls=(ToolCall(id="a", name="t", arguments={"k": ["v", 1, None]}),))
-    )
+    body = ModelReplied(reply=ChatReply(content="é", tool_calls=(tool_call("t", "a", k=["v", 1, None]),)))
     assert sanitized(body) is body
 
 

@@ -10,19 +10,16 @@ from collections.abc import Sequence
 import pytest
 
 from atelier_desk.domain.mcp import ServerProblem
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.presentation.run_notices import servers_text
 from tests.engine.conftest import Opener
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 TEAM = agent(tools=("SpawnAgentTool",), mcp_servers=("files", "mail"), approval="auto", tool_dialect="native")
-BOTH = [
-    ToolCall(id=name, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": "Do it."})
-    for name in ("a", "b")
-]
+BOTH = [tool_call("SpawnAgentTool", name, operation="spawn", name=name, prompt="Do it.") for name in ("a", "b")]
 FAILED = ServerProblem(server="mail", code="failed", detail="it ended at 10:31", key="start")
 TOOLS = ServerProblem(server="files", code="left_out", detail="tool odd: …", key="1f")
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.protected_names import all_below, is_protected
 from atelier_desk.mcp.config_import.config_locations import of_folder, of_user
 from atelier_desk.workspace.instruction_files import NAMES
 from atelier_desk.workspace.skills import skill_discovery
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -101,9 +101,7 @@ def ran(root: Path, where: str) -> bool:
 async def attacked(
     open_atelier: Opener, root: Path, mode: ApprovalMode, calls: list[tuple[str, dict[str, Any]]], *, yes: bool
 ) -> None:
-    steps = [
-        [ToolCall(id=f"c{number}", name=name, arguments=arguments)] for number, (name, arguments) in enumerate(calls)
-    ]
+    steps = [[tool_call(name, f"c{number}", **arguments)] for number, (name, arguments) in enumerate(calls)]
     tools = ("write_file", "edit_file", "create_directory", "move_file", "copy_file")
     async with open_atelier([*steps, "done"]) as atelier:
         workflow = await atelier.workflows.create("w", workspace=(str(root),))

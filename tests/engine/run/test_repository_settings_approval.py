@@ -22,6 +22,7 @@ from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
 from tests.helpers.git_repositories import commit, git
+from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox_selection.available(),
@@ -42,7 +43,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def call(name: str = "run_command", line: str = "git diff") -> list[ToolCall]:
     arguments = {"command": line, "modifies_files": False} if name == "run_command" else {}
-    return [ToolCall(id=f"{name}-{line}", name=name, arguments=arguments)]
+    return [tool_call(name, f"{name}-{line}", **arguments)]
 
 
 class Turns:

@@ -4,24 +4,15 @@ fork.
 
 from __future__ import annotations
 
-from typing import Any
-
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.events.run import ToolCallFinished
-from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_calls
 
 MEMORY = AgentConfig(name="A", provider="test", model="m", tools=("MemoryTool", "UserQuestionTool"))
-
-
-def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
-    made = tuple(
-        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given)
-    )
-    return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
 
 
 def results(model: ScriptedModel) -> str:
@@ -31,12 +22,12 @@ def results(model: ScriptedModel) -> str:
 async def test_the_scope_of_memories_survives_the_process(open_atelier: Opener) -> None:
     scope = ("MemoryTool", {"operation": "activate_general"})
     question = ("UserQuestionTool", {"operation": "ask", "question": "Go on?", "questionType": "text"})
-    async with open_atelier([calls(scope), calls(question)]) as atelier:
+    async with open_atelier([tool_calls(scope), tool_calls(question)]) as atelier:
         workflow_id = (await atelier.workflows.create()).id
         run_id = await atelier.runs.send(workflow_id, "Remember.", agent=MEMORY)
         await atelier.runs.wait(run_id)
     adding = ("MemoryTool", {"operation": "add", "type": "decision", "content": "Kept for all."})
-    model = ScriptedModel([calls(adding), "Done."])
+    model = ScriptedModel([tool_calls(adding), "Done."])
     async with open_atelier(model) as atelier:
         (asked,) = await atelier.questions.pending()
         await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="yes")
@@ -56,7 +47,7 @@ async def test_the_scope_of_memories_survives_the_process(open_atelier: Opener) 
 
 async def test_later_calls_of_one_reply_see_the_switch(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
-    model = ScriptedModel([calls(describe, switch, describe), "Done."])
+    model = ScriptedModel([tool_calls(describe, switch, describe), "Done."])
     async with open_atelier(model) as atelier:
         workflow_id = (await atelier.workflows.create()).id
         await atelier.runs.wait(await atelier.runs.send(workflow_id, "Look.", agent=MEMORY))
@@ -66,7 +57,7 @@ async def test_later_calls_of_one_reply_see_the_switch(open_atelier: Opener) -> 
 
 async def test_another_run_starts_afresh(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
-    model = ScriptedModel([calls(switch), "Done.", calls(describe), "Done."])
+    model = ScriptedModel([tool_calls(switch), "Done.", tool_calls(describe), "Done."])
     async with open_atelier(model) as atelier:
         workflow_id = (await atelier.workflows.create()).id
         for text in ("One.", "Two."):

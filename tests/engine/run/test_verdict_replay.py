@@ -17,7 +17,6 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.audit import AuditDecision, AuditFilter
 from atelier_desk.domain.events.run import RunEvent
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule
 from atelier_desk.engine.journal.replay_and_fork import workflow_events
 from atelier_desk.engine.run.verdict_replay import replayed
@@ -25,6 +24,7 @@ from atelier_desk.storage.row_mapping import to_json
 from tests.engine.conftest import Opener
 from tests.helpers.prompt_injection.attack import PROFILES, attacked
 from tests.helpers.prompt_injection.injected_contents import WAYS, contents
+from tests.helpers.tool_calls import tool_calls
 
 
 async def test_every_verdict_of_the_worst_case_is_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,12 +42,6 @@ async def test_every_verdict_of_the_worst_case_is_reproduced(tmp_path: Path, mon
         assert [one for one in found if one.differs] == [], "the rules and settings are the same today"
 
 
-def calls(*written: tuple[str, dict[str, Any]]) -> list[ToolCall]:
-    return [
-        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)
-    ]
-
-
 def write(path: str) -> tuple[str, dict[str, Any]]:
     return "write_file", {"path": path, "content": "x"}
 
@@ -55,9 +49,9 @@ def write(path: str) -> tuple[str, dict[str, Any]]:
 async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     (folder / "door").symlink_to(folder)
-    steps = [calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"),
+    steps = [tool_calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"),
     ("run_command", {"command": "git push origin",
-             "modifies_files": True})), calls(write("d.txt")), "done"]  # fmt: skip
+             "modifies_files": True})), tool_calls(write("d.txt")), "done"]  # fmt: skip
     async with open_atelier(steps) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         [secret] = await atelier.permissions.add(PermissionRule(text="write_file(secret/**)", action=Action.DENY))
@@ -118,7 +112,7 @@ async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opene
 
 async def test_attempts_to_leave_the_folders_are_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
-    async with open_atelier([calls(write("../out.txt")), "done"]) as atelier:
+    async with open_atelier([tool_calls(write("../out.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))
@@ -139,7 +133,7 @@ def test_default_facts_are_not_recorded() -> None:
 
 async def test_invalid_records_in_an_imported_journal_are_skipped(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
-    async with open_atelier([calls(write("a.txt")), "done"]) as atelier:
+    async with open_atelier([tool_calls(write("a.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))

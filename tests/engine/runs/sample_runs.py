@@ -6,7 +6,6 @@ import asyncio
 from typing import Any, ClassVar
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.helpers.runs_without_driver import agent as agent_of
@@ -16,15 +15,6 @@ TOOLS = ("TodoTool", "CalculatorTool", "UserQuestionTool", "MemoryTool", "Report
 
 def agent(**changes: Any) -> AgentConfig:
     return agent_of(**{"tools": TOOLS, **changes})
-
-
-def calculate(id: str, expression: str) -> ToolCall:
-    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
-
-
-def ask(id: str, question: str = "Which colour?") -> ToolCall:
-    arguments = {"operation": "ask", "question": question, "questionType": "text"}
-    return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
 
 
 async def start(atelier: Atelier, text: str = "hello", **options: Any) -> tuple[str, str]:

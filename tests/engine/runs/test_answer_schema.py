@@ -9,7 +9,6 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
@@ -19,6 +18,7 @@ from tests.helpers.agent_file_import import import_agent
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import calculate, leader, scripts, spawn
 from tests.helpers.servers.scripted_http_server import Reply
+from tests.helpers.tool_calls import tool_call
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 FITS, WRONG = '{"total": 3}', '{"sum": 3}'
@@ -85,9 +85,7 @@ async def test_a_repeated_mismatch_is_accepted_and_reported(open_atelier: Opener
 
 async def test_a_sub_agent_answers_its_parent_in_its_schema(open_atelier: Opener) -> None:
     counter = agent(name="Counter", answer_schema=SCHEMA)
-    delegate = ToolCall(
-        id="s", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": "Counter", "prompt": "Count."}
-    )
+    delegate = tool_call("DelegateTaskTool", "s", operation="delegate", agent_id="Counter", prompt="Count.")
     lead = ScriptedModel([[delegate], "Three."])
     models = scripts(Lead=lead, Counter=[f"```json\n{FITS}\n```"])
     async with open_atelier(model_factory=models) as atelier:

@@ -15,7 +15,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 from tests.engine.runs.withdrawn_rights import TOUCH, answer, begun, redirect, take_up
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
@@ -55,7 +55,7 @@ async def test_a_run_that_nobody_has_in_memory(
         await atelier.data.remove_damaged()
         await deny(atelier)
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert not (tmp_path / "work" / "seen").exists()
 
 
@@ -73,5 +73,5 @@ async def test_a_sub_agent_that_is_answered_alone(open_atelier: Opener, tmp_path
         await atelier.data.remove_damaged()
         await deny(atelier)
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert not (tmp_path / "work" / "seen").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.model_messages import ToolCall, Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
@@ -16,17 +16,18 @@ from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 ASKED = AgentConfig(
     name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL
 )
 WAITS = {
     "question": [ask_user("q", "Red or blue?")],
-    "approval": [ToolCall(id="t", name="write_file", arguments={"path": "a.txt", "content": "blue"})],
+    "approval": [tool_call("write_file", "t", path="a.txt", content="blue")],
 }
 DAMAGE = {
     "all lost": "DELETE run_event WHERE run = $run",
@@ -80,10 +81,10 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_continues(
         ], "it stays"
         assert "damaged" in opened.entries[-1].message.content
         next_ = await atelier.runs.send(workflow_id, "Then blue.", agent=ASKED)
-        assert (await atelier.runs.wait(next_)).status is RunStatus.COMPLETED
+        await completed(atelier, next_)
     async with open_atelier(["Yes."]) as atelier:
         again = await atelier.runs.send(workflow_id, "Sure?", agent=ASKED)
-        assert (await atelier.runs.wait(again)).status is RunStatus.COMPLETED
+        await completed(atelier, again)
 
 
 async def test_its_workflow_is_deleted_restored_and_permanently_deleted(open_atelier: Opener, tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier:
         await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", run_id)}))
     async with open_atelier(model_factory=scripts(Helper=["Blue it is."])) as atelier:
         await atelier.questions.answer_with(asked.id, text="blue")
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
         await atelier.workflows.stop(workflow.id)
         await over(atelier, workflow.id, run_id)
 

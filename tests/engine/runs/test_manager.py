@@ -26,8 +26,10 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.sample_runs import Blocking, agent, ask, calculate, start
+from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.runs.sample_runs import Blocking, agent, start
+from tests.helpers.scripted_teams import ask_user, calculate
+from tests.helpers.tool_calls import tool_call
 
 
 async def test_a_turn_with_a_tool_is_streamed_and_stored(open_atelier: Opener) -> None:
@@ -55,16 +57,6 @@ async def test_a_turn_with_a_tool_is_streamed_and_stored(open_atelier: Opener) -
         assert row.usage.tokens_output == 16
 
 
-async def test_next_turn_knows_the_one_before(open_atelier: Opener) -> None:
-    model = ScriptedModel(["Hello Ada.", "Ada."])
-    async with open_atelier(model) as atelier:
-        workflow_id, run_id = await start(atelier, "I am Ada")
-        await atelier.runs.wait(run_id)
-        second = await atelier.runs.send(workflow_id, "Who am I?", agent=agent())
-        await atelier.runs.wait(second)
-    assert [message.content for message in model.requests[1].messages[1:]] == ["I am Ada", "Hello Ada.", "Who am I?"]
-
-
 async def test_conversation_survives_a_restart(open_atelier: Opener) -> None:
     async with open_atelier(["Hello Ada."]) as atelier:
         workflow_id, run_id = await start(atelier, "I am Ada")
@@ -76,7 +68,7 @@ async def test_conversation_survives_a_restart(open_atelier: Opener) -> None:
 
 
 async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")]]) as atelier:
+    async with open_atelier([[ask_user("q1")]]) as atelier:
         _, run_id = await start(atelier)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
     model = ScriptedModel(["Blue it is."])
@@ -87,25 +79,25 @@ async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier
         await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         with pytest.raises(ConflictError):
             await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="red")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.questions.pending() == []
     result = model.requests[0].messages[-1]
     assert '"textResponse": "blue"' in result.content
 
 
 async def test_two_questions_of_one_reply_are_both_asked_and_both_awaited(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1", "First?"), ask("q2", "Second?")], "thanks"]) as atelier:
+    async with open_atelier([[ask_user("q1", "First?"), ask_user("q2", "Second?")], "thanks"]) as atelier:
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         first, second = await atelier.questions.pending()
         await atelier.runs.answering.answer_question(first.id, QuestionStatus.SKIPPED)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
         await atelier.runs.answering.answer_question(second.id, QuestionStatus.ANSWERED, text="yes")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_run_ends_its_stream_with_waiting(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")]]) as atelier:
+    async with open_atelier([[ask_user("q1")]]) as atelier:
         events = [event async for event in atelier.run("ask me", agent=agent())]
         assert events[-1].chunk_type is ChunkType.WORKFLOW_COMPLETE
         assert (events[-1].data["status"], events[-1].durable) == ("waiting", False)
@@ -131,7 +123,7 @@ async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(op
 
 async def test_cancel_reaches_the_tool(open_atelier: Opener) -> None:
     tool = Blocking()
-    async with open_atelier([[ToolCall(id="c", name="blocking")]]) as atelier:
+    async with open_atelier([[tool_call("blocking")]]) as atelier:
         atelier.registry.register(tool)
         _, run_id = await start(atelier, agent=agent(tools=("blocking",)))
         await tool.running.wait()
@@ -163,7 +155,7 @@ async def test_interrupting_message_stops_the_reply_and_is_answered_at_once(open
         await seen.until(ChunkType.TOKEN)
         await atelier.runs.send(workflow_id, "stop, do this", strategy=Dispatch.REDIRECT)
         gate.set()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert [message.content for message in model.requests[1].messages[1:]] == [
         "hello",
         "first that is no\n\n[This reply was interrupted here.]",
@@ -172,11 +164,11 @@ async def test_interrupting_message_stops_the_reply_and_is_answered_at_once(open
 
 
 async def test_interrupting_message_closes_a_pending_question(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")], "fine"]) as atelier:
+    async with open_atelier([[ask_user("q1")], "fine"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         await atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.REDIRECT)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.questions.pending() == []
 
 
@@ -191,11 +183,11 @@ async def test_terminating_message_ends_the_run_and_starts_another(open_atelier:
         gate.set()
         assert other != run_id
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
-        assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED
+        await completed(atelier, other)
 
 
 async def test_silent_message_is_read_with_the_next_request(open_atelier: Opener) -> None:
-    model = ScriptedModel([[ask("q1")], "ok"])
+    model = ScriptedModel([[ask_user("q1")], "ok"])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
@@ -221,7 +213,7 @@ async def test_pause_takes_effect_between_steps(open_atelier: Opener) -> None:
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         assert "tool_start" not in seen.kinds()
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_stepping_executes_one_step_at_a_time(open_atelier: Opener) -> None:
@@ -235,7 +227,7 @@ async def test_stepping_executes_one_step_at_a_time(open_atelier: Opener) -> Non
             assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
             assert [kind for kind in seen.kinds()[before:] if kind != "run_status"] == expected
         await atelier.runs.steering.resume(run_id, mode=RunMode.AUTO)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_limit_pauses_asks_and_continues_when_raised(open_atelier: Opener) -> None:
@@ -255,7 +247,7 @@ async def test_finish_at_a_limit_asks_for_a_last_answer_without_tools(open_ateli
         _, run_id = await start(atelier, agent=agent(budget=Budget(max_tool_calls=1)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         await atelier.runs.steering.resume(run_id, finish=True)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert model.requests[1].tools == ()
 
 
@@ -298,7 +290,7 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
     overflow = ContextOverflowError("too long", n_ctx=4096, n_prompt=6000, status=400)
     async with open_atelier([overflow, "fits now"]) as atelier:
         workflow_id, run_id = await start(atelier, "word " * 1500, agent=agent(tools=("CalculatorTool",)))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         bodies = [event.body for event in await run_events(atelier.repos, run_id)]
         assert [body.context_window for body in bodies if isinstance(body, WindowLearned)] == [4096]
         streamed = [event async for event in atelier.runs.replay(workflow_id)]
@@ -335,14 +327,14 @@ async def test_a_full_context_is_compacted_with_an_event(open_atelier: Opener) -
 
 async def test_unknown_disabled_and_broken_calls_become_errors_for_the_model(open_atelier: Opener) -> None:
     calls = [
-        ToolCall(id="a", name="CalculatorTol", arguments={}),
-        ToolCall(id="b", name="invoke_tool", arguments={"tool_name": "plan_actions"}),
+        tool_call("CalculatorTol", "a"),
+        tool_call("invoke_tool", "b", tool_name="plan_actions"),
         ToolCall(id="c", name="CalculatorTool", arguments={}, raw="{oops", error="The arguments are not valid JSON."),
     ]
     model = ScriptedModel([calls, "sorry"])
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     # They run in parallel and may end in any order.
     results = {message.tool_call_id: message.content for message in model.requests[1].messages if message.tool_call_id}
     assert "CalculatorTool" in results["a"]
@@ -352,7 +344,7 @@ async def test_unknown_disabled_and_broken_calls_become_errors_for_the_model(ope
 
 async def test_invoke_mode_lists_tools_as_text_and_unwraps_the_call(open_atelier: Opener) -> None:
     inner = {"tool_name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}}
-    model = ScriptedModel([[ToolCall(id="a", name="invoke_tool", arguments=inner)], "42"])
+    model = ScriptedModel([[tool_call("invoke_tool", "a", **inner)], "42"])
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
         _, run_id = await start(atelier, agent=agent(tool_mode=ToolMode.INVOKE, tools=("CalculatorTool",)))
@@ -368,8 +360,8 @@ async def test_invoke_mode_lists_tools_as_text_and_unwraps_the_call(open_atelier
 
 async def test_task_complete_and_output_end_and_show(open_atelier: Opener) -> None:
     calls = [
-        ToolCall(id="a", name="output", arguments={"content": "half way", "type": "progress"}),
-        ToolCall(id="b", name="task_complete", arguments={"summary": "all done"}),
+        tool_call("output", "a", content="half way", type="progress"),
+        tool_call("task_complete", "b", summary="all done"),
     ]
     async with open_atelier([calls]) as atelier:
         workflow_id, run_id = await start(atelier)
@@ -381,12 +373,12 @@ async def test_task_complete_and_output_end_and_show(open_atelier: Opener) -> No
 
 
 async def test_open_task_is_asked_about_once(open_atelier: Opener) -> None:
-    create = ToolCall(id="a", name="TodoTool", arguments={"operation": "create", "name": "write tests"})
+    create = tool_call("TodoTool", "a", operation="create", name="write tests")
     model = ScriptedModel([[create], "I am done.", "Yes, really."])
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await start(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert "task_create" in seen.kinds()
         assert [task.name for task in await atelier.repos.tasks.list(workflow_id)] == ["write tests"]
     assert "write tests" in model.requests[2].messages[-1].content
@@ -405,13 +397,13 @@ async def test_an_interrupted_run_continues_after_a_restart(open_atelier: Opener
     async with open_atelier(model) as atelier:
         assert atelier.runs.live.alive.get(workflow_id) == run_id
         assert await atelier.runs.recovery.resume_all() == [run_id]
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert [message.role.value for message in model.requests[0].messages] == ["system", "user", "assistant", "tool"]
 
 
 async def test_an_interrupted_call_is_not_repeated(open_atelier: Opener) -> None:
     tool = Blocking()
-    async with open_atelier([[ToolCall(id="c", name="blocking")]]) as atelier:
+    async with open_atelier([[tool_call("blocking")]]) as atelier:
         atelier.registry.register(tool)
         _, run_id = await start(atelier, agent=agent(tools=("blocking",)))
         await tool.running.wait()
@@ -420,7 +412,7 @@ async def test_an_interrupted_call_is_not_repeated(open_atelier: Opener) -> None
     async with open_atelier(model) as atelier:
         atelier.registry.register(again)
         await atelier.runs.recovery.resume_all()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert not again.running.is_set()
         (execution,) = await atelier.repos.executions.for_runs([run_id])
         assert execution.status == "unknown"
@@ -441,14 +433,14 @@ async def test_the_number_of_parallel_runs_is_limited(open_atelier: Opener) -> N
         assert (await atelier.repos.runs.get(runs[4][1])).status is RunStatus.CANCELLED
         gate.set()
         for _, run_id in runs[:4]:
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
 
 
 async def test_a_run_continues_without_a_section_that_no_longer_exists(open_atelier: Opener) -> None:
     model = ScriptedModel(["Hello."])
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert [tool.name for tool in model.requests[0].tools if not atelier.registry.is_control_tool(tool.name)] == [
         "CalculatorTool"
     ]

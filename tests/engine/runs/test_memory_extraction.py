@@ -14,7 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.errors import AtelierError, ProviderError, UsageError
 from atelier_desk.domain.events.run import MemoryExtractionDone
 from atelier_desk.domain.memory import MemoryType
-from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.memory_extraction import (
@@ -35,6 +35,7 @@ from tests.engine.conftest import Opener
 from tests.engine.memory_turn_steps import remember
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.scripted_teams import spawn
+from tests.helpers.tool_calls import tool_call
 
 TOLD = "I live in Lyon. Which trams go to the airport?"
 FACT = {"type": "knowledge", "content": "The user lives in Lyon."}
@@ -234,7 +235,7 @@ async def test_a_regenerated_answer_takes_over_its_proposal(open_atelier: Opener
 
 
 async def test_outside_content_read_before_marks_the_proposal(open_atelier: Opener) -> None:
-    listed = [ToolCall(id="m", name="MemoryTool", arguments={"operation": "list"})]
+    listed = [tool_call("MemoryTool", "m", operation="list")]
     async with open_atelier([listed, "The T3.", facts()]) as atelier:
         atelier.runs.remembering.watch()
         memory = await atelier.memories.add("Trams of Lyon are red.")

@@ -13,7 +13,6 @@ import pytest
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import StorageError, UsageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, of_bytes, read, text_file
@@ -22,6 +21,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.busy_workflow import Busy
 from tests.helpers.sample_images import png
+from tests.helpers.tool_calls import tool_call
 
 
 async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) -> str:
@@ -69,10 +69,10 @@ async def test_a_long_text_is_sent_in_part_and_can_be_read_further(open_atelier:
     text = "".join(f"line {number}\n" for number in range(100_000))
     where = text.index("line 90000\n")
     calls = [
-        [ToolCall(id="1", name="read_attachment", arguments={"name": "long.txt", "offset": 20})],
-        [ToolCall(id="2", name="read_attachment", arguments={"name": "long.txt", "search": "LINE 90000"})],
-        [ToolCall(id="3", name="read_attachment", arguments={"name": "other.txt"})],
-        [ToolCall(id="4", name="read_attachment", arguments={"name": "long.txt", "offset": 10**8})],
+        [tool_call("read_attachment", "1", name="long.txt", offset=20)],
+        [tool_call("read_attachment", "2", name="long.txt", search="LINE 90000")],
+        [tool_call("read_attachment", "3", name="other.txt")],
+        [tool_call("read_attachment", "4", name="long.txt", offset=10**8)],
     ]
     model = ScriptedModel([*calls, "done"])
     async with open_atelier(model) as atelier:
@@ -272,7 +272,7 @@ async def test_importing_over_a_workflow_repairs_its_damaged_files(open_atelier:
 
 @pytest.mark.parametrize("digest", ["..", "../../database", "CON", "", "A" * 64])
 async def test_an_export_with_an_invalid_hash_is_refused(open_atelier: Opener, digest: str) -> None:
-    call = ToolCall(id="1", name="TodoTool", arguments={"operation": "create", "name": "Weed"})
+    call = tool_call("TodoTool", "1", operation="create", name="Weed")
     async with open_atelier([[call], "ok"]) as atelier:
         workflow = await atelier.workflows.create()
         await said(atelier, workflow.id, "Go")

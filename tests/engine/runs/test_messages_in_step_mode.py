@@ -13,8 +13,9 @@ from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.sample_runs import calculate, start
+from tests.engine.runs.sample_runs import start
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.scripted_teams import calculate
 
 
 async def _waits(atelier: Atelier, workflow_id: str, run_id: str) -> tuple[str, ...]:

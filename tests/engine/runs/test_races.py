@@ -34,7 +34,9 @@ from atelier_desk.storage.database_engine import Outcome
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.commit_gate import Gate, bodies, ended, holds, turns
-from tests.engine.runs.sample_runs import Blocking, agent, ask, calculate, start
+from tests.engine.runs.sample_runs import Blocking, agent, start
+from tests.helpers.scripted_teams import ask_user, calculate
+from tests.helpers.tool_calls import tool_call
 
 
 async def test_a_message_that_arrives_while_the_run_ends_is_answered(open_atelier: Opener) -> None:
@@ -124,7 +126,7 @@ async def test_a_sender_that_gives_up_leaves_an_active_run(open_atelier: Opener)
 
 
 async def test_a_question_is_answered_by_the_first_of_two_and_cancelling_stores_one_end(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")], "thanks"]) as atelier:
+    async with open_atelier([[ask_user("q1")], "thanks"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
@@ -140,7 +142,7 @@ async def test_a_question_is_answered_by_the_first_of_two_and_cancelling_stores_
 
 
 async def test_an_interrupt_and_an_answer_at_once_close_the_question_once(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")], "fine", "fine", "fine"]) as atelier:
+    async with open_atelier([[ask_user("q1")], "fine", "fine", "fine"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
@@ -167,7 +169,7 @@ async def test_two_resumes_raise_a_limit_once(open_atelier: Opener) -> None:
 
 async def test_a_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open_atelier: Opener) -> None:
     gate = asyncio.Event()
-    model = ScriptedModel([[ask("q1")], "thanks"], gate=gate)
+    model = ScriptedModel([[ask_user("q1")], "thanks"], gate=gate)
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier)
         while not model.requests:
@@ -214,7 +216,7 @@ class Stubborn(Blocking):
 
 async def test_a_tool_that_swallows_its_cancellation_does_not_keep_the_run_active(open_atelier: Opener) -> None:
     tool = Stubborn()
-    async with open_atelier([[ToolCall(id="c", name="stubborn")], "not asked for"]) as atelier:
+    async with open_atelier([[tool_call("stubborn")], "not asked for"]) as atelier:
         atelier.registry.register(tool)
         _, run_id = await start(atelier, agent=agent(tools=("stubborn",)))
         await tool.running.wait()
@@ -344,7 +346,7 @@ async def test_a_pause_that_arrives_while_calls_start_lets_them_run(open_atelier
     """Their start is recorded with the reply: paused before they ran, they would look as if a kill had interrupted
     them.
     """
-    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    append = tool_call("TodoTool", "t", operation="create", name="once")
     async with open_atelier([[append], "done", "done"]) as atelier:
         gate = Gate(atelier, holds(ToolCallStarted))
         workflow_id, run_id = await start(atelier)
@@ -373,7 +375,7 @@ async def test_calls_do_not_start_with_the_reply_when_a_pause_is_pending(open_at
 
 
 async def test_a_stop_that_arrives_while_calls_start_prevents_them(open_atelier: Opener) -> None:
-    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "never"})
+    append = tool_call("TodoTool", "t", operation="create", name="never")
     async with open_atelier([[append]]) as atelier:
         gate = Gate(atelier, holds(ToolCallStarted))
         workflow_id, run_id = await start(atelier)
@@ -406,7 +408,7 @@ async def test_purging_the_workflow_of_an_active_run_ends_it_quietly(open_atelie
 
 async def test_lone_surrogates_do_not_stop_a_run(open_atelier: Opener) -> None:
     broken = "half \ud83d, whole \U0001f600"
-    call = ToolCall(id="c", name="TodoTool", arguments={"operation": "create", "name": "a \udc00 b"})
+    call = tool_call("TodoTool", operation="create", name="a \udc00 b")
     async with open_atelier([[call], broken, "fine"]) as atelier:
         workflow_id, run_id = await start(atelier, "from \ud800 you")
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
@@ -417,7 +419,7 @@ async def test_lone_surrogates_do_not_stop_a_run(open_atelier: Opener) -> None:
 
 async def test_a_message_queued_while_the_agent_finished_is_answered(open_atelier: Opener) -> None:
     tool = Blocking()
-    calls = [ToolCall(id="a", name="blocking"), ToolCall(id="b", name="task_complete", arguments={"summary": "done"})]
+    calls = [tool_call("blocking", "a"), tool_call("task_complete", "b", summary="done")]
     model = ScriptedModel([calls, "answer to the other"])
     async with open_atelier(model) as atelier:
         atelier.registry.register(tool)
@@ -462,7 +464,7 @@ async def test_a_failed_fork_leaves_nothing_behind(open_atelier: Opener) -> None
 
 
 async def test_paused_fork_is_the_active_run_of_its_workflow(open_atelier: Opener) -> None:
-    async with open_atelier([[ask("q1")], "thanks"]) as atelier:
+    async with open_atelier([[ask_user("q1")], "thanks"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         last = (await atelier.repos.workflows.get(workflow_id)).stream_seq
@@ -490,7 +492,7 @@ async def test_a_task_changed_by_a_person_and_a_tool_keeps_both_changes(open_ate
     task = ""
 
     def complete(_request: ChatRequest) -> list[ToolCall]:
-        return [ToolCall(id="c1", name="TodoTool", arguments={"operation": "complete", "task_id": task})]
+        return [tool_call("TodoTool", "c1", operation="complete", task_id=task)]
 
     async with open_atelier([complete, "Done."]) as atelier:
         workflow = await atelier.workflows.create("w")
@@ -513,7 +515,7 @@ async def test_a_task_changed_by_a_person_and_a_tool_keeps_both_changes(open_ate
 
 
 async def test_task_of_a_call_is_committed_with_its_result(open_atelier: Opener) -> None:
-    call = ToolCall(id="c1", name="TodoTool", arguments={"operation": "create", "name": "Write"})
+    call = tool_call("TodoTool", "c1", operation="create", name="Write")
     async with open_atelier([[call], "Done.", "Really."]) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("TodoTool",)))
         await ended(atelier, run_id)

@@ -35,7 +35,9 @@ from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import WordEmbedder
-from tests.engine.runs.sample_runs import TOOLS, agent, ask, calculate
+from tests.engine.runs.sample_runs import TOOLS, agent
+from tests.helpers.scripted_teams import ask_user, calculate
+from tests.helpers.tool_calls import tool_call
 
 COMMANDS = (
     "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise",
@@ -59,20 +61,20 @@ def script(seed: int) -> Callable[[ChatRequest], Step]:
         if kind == 3:
             return ProviderError("The server cannot be reached.", code="unreachable", recoverable=True)
         if kind == 4:
-            return [ask("q"), calculate("a", f"{number}+1")]
+            return [ask_user("q"), calculate("a", f"{number}+1")]
         if kind == 5:
-            return [ToolCall(id="t", name="task_complete", arguments={"summary": "done"}), calculate("b", "1+1")]
+            return [tool_call("task_complete", "t", summary="done"), calculate("b", "1+1")]
         if kind == 6:
-            return [ToolCall(id="n", name="TodoTool", arguments={"operation": "create", "name": f"task {number}"})]
+            return [tool_call("TodoTool", "n", operation="create", name=f"task {number}")]
         if kind in (10, 11, 12):
             return [spawn(f"s{index}", wait=bool(number % 3)) for index in range(1 + number % 2)]
         if kind == 13:
-            return [ToolCall(id="p", name="wait_parent", arguments={"message": "May I?"})]
+            return [tool_call("wait_parent", "p", message="May I?")]
         if kind == 14:
             return answer(request) or f"answer {number}"
         if kind == 15:
             return [
-                ToolCall(id="j", name="SpawnAgentTool", arguments={"operation": "join"}),
+                tool_call("SpawnAgentTool", "j", operation="join"),
                 calculate("d", f"{number}*2"),
             ]
         return [calculate(f"c{index}", f"{number}+{index}") for index in range(chance.randrange(1, 4))]
@@ -81,21 +83,13 @@ def script(seed: int) -> Callable[[ChatRequest], Step]:
 
 
 def spawn(id: str, *, wait: bool) -> ToolCall:
-    return ToolCall(
-        id=id,
-        name="SpawnAgentTool",
-        arguments={"operation": "spawn", "name": "Helper", "prompt": "Help.", "wait": wait},
-    )
+    return tool_call("SpawnAgentTool", id, operation="spawn", name="Helper", prompt="Help.", wait=wait)
 
 
 def answer(request: ChatRequest) -> Step | None:
     """Answers the sub-agent named last, whoever waits by then."""
     found = re.findall(r'child_id"?:? "?([0-9a-f]{24})', " ".join(message.content for message in request.messages))
-    return (
-        [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})]
-        if found
-        else None
-    )
+    return [tool_call("answer_child", "a", child_id=found[-1], message="You may.")] if found else None
 
 
 class World:

@@ -17,7 +17,7 @@ from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.runs.turn_stream import standing
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
@@ -72,7 +72,7 @@ async def test_an_interrupted_run_keeps_the_partial_answer_and_continues(open_at
         assert model.gate is not None
         model.gate.set()
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.COMPLETED
 
 
@@ -83,7 +83,7 @@ async def test_the_end_of_the_program_is_recorded_and_the_next_start_continues(o
         assert await ended_by(atelier, run_id) == ["program"]
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
         assert await atelier.runs.recovery.resume_all() == [run_id]
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
@@ -103,7 +103,7 @@ async def test_opening_the_window_continues_only_what_its_person_chose(open_atel
         await atelier.resume_pending()
         assert await ended_by(atelier, run_id) == [how]
         if how == "next_start":
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
         else:
             assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
             assert await atelier.runs.at_work() == {}
@@ -154,7 +154,7 @@ async def test_wherever_a_team_is_killed_opening_the_window_costs_nothing(
             RunStatus.COMPLETED,
         }
         await atelier.runs.recovery.resume_all()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_a_run_interrupted_by_its_person_waits_for_a_resume(open_atelier: Opener) -> None:
@@ -165,7 +165,7 @@ async def test_a_run_interrupted_by_its_person_waits_for_a_resume(open_atelier: 
         assert await atelier.runs.recovery.resume_all() == []
         assert await ended_by(atelier, run_id) == ["command"]
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(open_atelier: Opener) -> None:
@@ -242,7 +242,7 @@ async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_ateli
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.INTERRUPTED
         await atelier.runs.steering.resume(run_id)
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
         assert {row.status for row in await atelier.repos.runs.list(workflow_id)} == {RunStatus.COMPLETED}
 
 
@@ -254,7 +254,7 @@ async def test_a_message_resumes_it(open_atelier: Opener) -> None:
         assert model.gate is not None
         model.gate.set()
         assert await atelier.runs.send(workflow_id, "and then?") == run_id
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert model.requests[-1].messages[-1].content == "and then?"
 
 
@@ -326,4 +326,4 @@ async def test_no_start_resumes_a_copy_of_an_interrupted_run(open_atelier: Opene
         assert (await atelier.workflows.get(copy_id)).status is WorkflowStatus.PAUSED
         assert model.requests == []
         await atelier.runs.steering.resume(row.id)
-        assert (await atelier.runs.wait(row.id)).status is RunStatus.COMPLETED
+        await completed(atelier, row.id)

@@ -9,28 +9,14 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events.run import ModelReplied, RunPaused
-from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.sample_runs import agent, ask, calculate, start
-
-
-async def test_replay_gives_the_durable_stream_again(open_atelier: Opener) -> None:
-    steps = [[calculate("c", "1+1"), ask("q1")], "two", "again"]
-    async with open_atelier(steps) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier)
-        await atelier.runs.wait(run_id)
-        (question,) = await atelier.questions.pending()
-        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
-        await atelier.runs.wait(run_id)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "more", agent=agent()))
-        replayed = [event async for event in atelier.runs.replay(workflow_id)]
-        assert replayed == [event for event in seen.events if event.durable]
+from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.runs.sample_runs import agent, start
+from tests.helpers.scripted_teams import calculate
+from tests.helpers.tool_calls import tool_call
 
 
 async def test_fork_at_an_event_copies_what_was_before_and_leaves_the_original(open_atelier: Opener) -> None:
@@ -69,12 +55,12 @@ async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> No
         assert copy.created_at == over.created_at
         assert copy.elapsed_ms <= over.elapsed_ms, "the time since then is nobody's work"
         await atelier.runs.steering.resume(forked.head_run_id)
-        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, forked.head_run_id)
 
 
 async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> None:
     """In the original the call started with the reply; in the copy it is only planned, so nothing was interrupted."""
-    create = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    create = tool_call("TodoTool", "t", operation="create", name="once")
     async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
@@ -88,7 +74,7 @@ async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> N
             RunPaused,
         ]
         await atelier.runs.steering.resume(forked.head_run_id)
-        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, forked.head_run_id)
         assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
 
 

@@ -15,7 +15,6 @@ from atelier_desk.domain.agent import ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import RightsNarrowed, ToolCallFinished
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream import payloads
@@ -29,7 +28,7 @@ from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.runs.withdrawn_rights import (
     TOUCH,
     Change,
@@ -46,6 +45,7 @@ from tests.engine.runs.withdrawn_rights import (
 from tests.engine.team.conftest import bodies
 from tests.helpers.runs_without_driver import Script, agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 ALLOWED = "run_command(touch seen)"
 
@@ -211,7 +211,7 @@ async def test_an_earlier_approval_does_not_override_a_later_deny(open_atelier: 
         await atelier.approvals.approve(asked.id)
         await forbid(atelier, "", run_id)
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert not (tmp_path / "work" / "seen").exists()
 
 
@@ -221,12 +221,12 @@ async def test_a_resumed_failed_run_is_bound_by_the_current_rules(open_atelier: 
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
         await forbid(atelier, "", run_id)
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert not (tmp_path / "work" / "seen").exists()
 
 
 async def test_an_interrupted_call_is_not_repeated_against_a_rule(open_atelier: Opener, tmp_path: Path) -> None:
-    read = ToolCall(id="r", name="read_file", arguments={"path": ".env"})
+    read = tool_call("read_file", "r", path=".env")
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / ".env").write_text("KEY=secret")
     killed = False

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import leader, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
 
@@ -70,11 +70,7 @@ async def test_a_stored_agent_that_became_stricter_after_it_was_planned(
     models = scripts(
         Boss=[
             lambda _request: [
-                ToolCall(
-                    id="d",
-                    name="DelegateTaskTool",
-                    arguments={"operation": "delegate", "agent_id": to[0], "prompt": "Do it."},
-                )
+                tool_call("DelegateTaskTool", "d", operation="delegate", agent_id=to[0], prompt="Do it.")
             ],
             "done",
         ],

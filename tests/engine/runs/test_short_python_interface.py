@@ -21,6 +21,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 
 def word_count(text: str, minimum: int = 1) -> dict[str, int]:
@@ -29,7 +30,7 @@ def word_count(text: str, minimum: int = 1) -> dict[str, int]:
 
 
 def calling(name: str, **arguments: Any) -> list[ToolCall]:
-    return [ToolCall(id="c1", name=name, arguments=arguments)]
+    return [tool_call(name, "c1", **arguments)]
 
 
 async def test_a_plain_function_is_a_tool_of_only_this_run(open_atelier: Opener) -> None:

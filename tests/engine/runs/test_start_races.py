@@ -21,10 +21,11 @@ from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.team.sub_agent_runs import Teams
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 from tests.engine.runs.commit_gate import bodies
-from tests.engine.runs.sample_runs import agent, calculate
+from tests.engine.runs.sample_runs import agent
 from tests.engine.team.conftest import Cast, begin, spawn, team_rows
+from tests.helpers.scripted_teams import calculate
 
 
 class Acknowledgement:
@@ -48,7 +49,7 @@ class Acknowledgement:
 
 
 async def waited_for(atelier: Atelier, workflow_id: str, run_id: str) -> None:
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    await completed(atelier, run_id)
 
 
 async def read_what_waits(atelier: Atelier, workflow_id: str, run_id: str) -> None:
@@ -130,6 +131,6 @@ async def test_sub_agent_that_is_asked_for_while_its_start_is_committed_has_one_
             await atelier.repos.journal.events(child.id)
         gate.open.set()
         await asking
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert len([handle for handle in driven if handle.run_id == child.id]) == 1
     cast.complete()

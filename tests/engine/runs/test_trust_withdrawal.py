@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.events.run import RightsNarrowed
-from atelier_desk.domain.model_messages import ChatRequest, ToolCall
+from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
@@ -20,6 +20,7 @@ from tests.engine.services.skill_folders import take_up, write
 from tests.engine.team.conftest import bodies
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 Change = Callable[[Atelier, str, str], Awaitable[object]]
 SAID = ("Speak like a pirate.", "Do evil.", "- evil:")
@@ -176,9 +177,7 @@ async def test_a_skill_being_activated_meanwhile_has_no_effect(
 
 
 async def test_what_was_read_there_counts_as_outside_content(open_atelier: Opener, project: str) -> None:
-    model = ScriptedModel(
-        [[ToolCall(id="r", name="read_file", arguments={"path": "AGENTS.md"})], [ask_user("q")], "done"]
-    )
+    model = ScriptedModel([[tool_call("read_file", "r", path="AGENTS.md")], [ask_user("q")], "done"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
         run_id = await atelier.runs.send(workflow_id, "Go", agent=agent(tools=("read_file", "UserQuestionTool")))

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
-TOUCH = ToolCall(id="c", name="run_command", arguments={"command": "touch seen", "modifies_files": True})
+TOUCH = tool_call("run_command", command="touch seen", modifies_files=True)
 
 Change = Callable[[Atelier, str, str], Awaitable[object]]
 

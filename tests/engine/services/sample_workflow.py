@@ -7,6 +7,7 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import Step
+from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(
     name="Tester",
@@ -17,7 +18,7 @@ AGENT = AgentConfig(
 
 
 def calculate(id: str, expression: str = "6*7") -> ToolCall:
-    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
+    return tool_call("CalculatorTool", id, operation="eval", expression=expression)
 
 
 async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:

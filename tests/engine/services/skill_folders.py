@@ -9,6 +9,7 @@ import pytest
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from tests.engine.runs.sample_runs import agent
+from tests.helpers.tool_calls import tool_call
 
 SKILL = "---\nname: {name}\ndescription: {description}\n{more}---\n{body}\n"
 
@@ -44,7 +45,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def take_up(name: str, id: str = "c1") -> ToolCall:
-    return ToolCall(id=id, name="activate_skill", arguments={"name": name})
+    return tool_call("activate_skill", id, name=name)
 
 
 async def turn(atelier: Atelier, workflow_id: str, text: str = "Go", **fields: object) -> str:

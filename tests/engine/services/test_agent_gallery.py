@@ -12,7 +12,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ToolCallFinished
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents, current_name
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.support import i18n
@@ -21,6 +20,7 @@ from atelier_desk.tools.registry.default_registry import create_default_tool_reg
 from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
 from tests.engine.run.request.small_context_models import on_window
+from tests.helpers.tool_calls import tool_call
 
 LIST: tuple[str, dict[str, Any]] = ("list_directory", {"path": "."})
 READ: tuple[str, dict[str, Any]] = ("read_file", {"path": "note.md"})
@@ -94,7 +94,7 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
     folder.mkdir()
     (folder / "note.md").write_text("teh note\n")
     name, arguments = CALLS[key]
-    model = ScriptedModel([[ToolCall(id="c", name=name, arguments=arguments)], "Done."])
+    model = ScriptedModel([[tool_call(name, **arguments)], "Done."])
     async with open_atelier(model) as atelier:
         on_window(atelier, model, 200_000)
         config = await atelier.agents.ready(key)

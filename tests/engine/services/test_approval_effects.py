@@ -1,5 +1,6 @@
 """The effect of an approval on the run that waits for it."""
 
+# judges: app/atelier_desk/engine/services/approvals.py
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +16,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, Approva
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.undo_availability_text import undo_text
@@ -23,7 +24,8 @@ from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
+from tests.helpers.tool_calls import tool_call
 
 ran: list[str] = []
 
@@ -41,7 +43,7 @@ AGENT = AgentConfig(
 
 
 def letter(to: str = "Ann", id: str = "c1") -> list[ToolCall]:
-    return [ToolCall(id=id, name="send_letter", arguments={"to": to})]
+    return [tool_call("send_letter", id, to=to)]
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ async def test_the_call_runs_with_the_persons_edits(office: Opener) -> None:
             {"to": "Bob", "lines": 2},
             {"to": "Ann"},
         )
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
         assert ran == ["Bob:2"]
         assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 0
 
@@ -106,27 +108,18 @@ async def test_two_decisions_at_once_count_as_one(office: Opener) -> None:
         assert len(ran) <= 1
 
 
-async def test_the_reason_of_a_rejection_reaches_the_model(office: Opener) -> None:
-    model = ScriptedModel([letter(), "Understood."])
-    async with office(model) as atelier:
-        asked = await requested(atelier)
-        await atelier.approvals.reject(asked.id, "Ann is on holiday")
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert "Ann is on holiday" in model.requests[-1].messages[-1].content
-        assert ran == []
-
-
 async def test_the_timeout_survives_a_restart_and_is_applied(office: Opener) -> None:
     async with office([letter()]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30))
         asked = await requested(atelier)
-        assert await atelier.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
+        for visible in (20_000, 0):
+            assert await atelier.approvals.seen(asked.id, visible) == pytest.approx(10.0)
     model = ScriptedModel(["Then not."])
     async with office(model) as atelier:
         await atelier.runs.recovery.resume_all()
         assert await atelier.approvals.seen(asked.id, 9_000) == pytest.approx(1.0)
         assert await atelier.approvals.seen(asked.id, 1_000) == 0.0
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
         decided = await atelier.approvals.get(asked.id)
         assert (decided.status, decided.decided_by) == (ApprovalStatus.REJECTED, "timeout")
         assert decided.note == "Nobody decided within 30 seconds, so the call was refused."
@@ -144,6 +137,8 @@ async def test_the_owners_setting_applies_when_nobody_decides(office: Opener, on
             assert (again.status, again.round, again.seen_ms) == (ApprovalStatus.PENDING, 2, 0)
             assert await atelier.approvals.seen(asked.id, 1_000) == pytest.approx(29.0)
             await atelier.approvals.approve(asked.id)
+        elif on_timeout is OnTimeout.APPROVE:
+            assert (await atelier.approvals.get(asked.id)).decided_by == "timeout"
         await atelier.runs.wait(asked.run_id)
         assert ran == ["Ann:1"]
 
@@ -166,16 +161,16 @@ async def test_the_reach_of_an_approval(office: Opener) -> None:
     ) as atelier:
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.RUN)
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
         assert ran == ["Ann:1", "Bob:1"]
         ran.clear()
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
         assert [rule.text for rule in await atelier.permissions.rules()] == ["send_letter"]
         workflow = await atelier.workflows.create("y")
         run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert ran == ["Cy:1", "Di:1", "Ed:1"]
 
 
@@ -197,6 +192,8 @@ async def test_a_stopped_run_asks_for_nothing(office: Opener) -> None:
         await atelier.runs.cancel(asked.run_id)
         assert (await atelier.approvals.get(asked.id)).status is ApprovalStatus.CANCELLED
         assert await atelier.approvals.pending() == []
+        stored = await atelier.workflows.get(asked.workflow_id)
+        assert (stored.status, stored.pending_approvals) == (WorkflowStatus.IDLE, 0)
         with pytest.raises(ConflictError, match="cancelled"):
             await atelier.approvals.approve(asked.id)
         assert await atelier.approvals.seen(asked.id, 1_000) is None
@@ -209,7 +206,7 @@ async def test_the_effect_of_a_call_is_shown_before_its_approval(open_atelier: O
     (folder / "a.py").write_text("one = 1\ntwo = 2\n")
     edit = {"path": "a.py", "old_string": "one = 1", "new_string": "one = 11"}
     patch = "*** Begin Patch\n*** Add File: b.py\n+three\n*** Delete File: a.py\n*** End Patch"
-    model = ScriptedModel([[ToolCall(id="c", name="edit_file", arguments=edit)], "Done."])
+    model = ScriptedModel([[tool_call("edit_file", **edit)], "Done."])
     clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("edit_file",))
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create("x", workspace=(str(folder),))
@@ -240,7 +237,7 @@ async def test_a_permanent_approval_of_a_command_applies_only_in_its_folder(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     def make(id: str) -> list[ToolCall]:
-        return [ToolCall(id=id, name="run_command", arguments={"command": "true > made.txt", "modifies_files": True})]
+        return [tool_call("run_command", id, command="true > made.txt", modifies_files=True)]
 
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
@@ -294,10 +291,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
-    calls = [
-        ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True})
-        for n, each in enumerate(lines)
-    ]
+    calls = [tool_call("run_command", f"c{n}", command=each, modifies_files=True) for n, each in enumerate(lines)]
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)
     async with open_atelier([calls, "done"]) as atelier:
         (tmp_path / "work").mkdir()
@@ -318,7 +312,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
 
 
 def lettered(*names: str) -> list[ToolCall]:
-    return [ToolCall(id=f"c{number}", name="send_letter", arguments={"to": name}) for number, name in enumerate(names)]
+    return [tool_call("send_letter", f"c{number}", to=name) for number, name in enumerate(names)]
 
 
 async def several(atelier: Atelier) -> list[ApprovalRequest]:
@@ -342,7 +336,7 @@ async def test_one_approval_covers_exactly_the_listed_calls(office: Opener) -> N
         )
         assert "Cy:1" not in ran
         await atelier.approvals.reject(cy.id)
-        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, ann.run_id)
         assert sorted(ran) == ["Ann:1", "Bob:1"]
 
 
@@ -351,7 +345,7 @@ async def test_decisions_made_meanwhile_are_unchanged(office: Opener) -> None:
         ann, bob = await several(atelier)
         await atelier.approvals.reject(ann.id)
         await atelier.approvals.approve_together([ann.id, bob.id])
-        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, ann.run_id)
         assert ran == ["Bob:1"]
         with pytest.raises(ConflictError):
             await atelier.approvals.approve_together([ann.id, bob.id])
@@ -396,7 +390,7 @@ async def test_an_approval_says_whether_a_file_is_created_or_replaced(
         (folder / path).write_text("one\n")
     name, arguments = CALLS[call]
     clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=(name,))
-    async with open_atelier(ScriptedModel([[ToolCall(id="c", name=name, arguments=arguments)]])) as atelier:
+    async with open_atelier(ScriptedModel([[tool_call(name, **arguments)]])) as atelier:
         workflow = await atelier.workflows.create("x", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL

@@ -15,12 +15,10 @@ from atelier_desk.domain.approval import (
     ApprovalSettings,
     ApprovalStatus,
     Decision,
-    OnTimeout,
 )
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ApprovalAskedAgain, ApprovalDecided, EventBody
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings
@@ -35,6 +33,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
+from tests.helpers.tool_calls import tool_call
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
@@ -61,7 +60,7 @@ class Runs:
         waiting = {each.id: each for each in await self._repos.approvals.pending() if each.run_id == run_id}
         state = SimpleNamespace(
             requests=tuple(waiting.values()),
-            call=lambda id: CallState(ToolCall(id=id, name="CalculatorTool", arguments=ARGUMENTS), "asked"),
+            call=lambda id: CallState(tool_call("CalculatorTool", id, **ARGUMENTS), "asked"),
         )
         for event in decide(state):
             if isinstance(event, ApprovalDecided):
@@ -194,39 +193,11 @@ async def test_a_reason_is_stored_with_a_length_limit(engine: Engine) -> None:
     assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.REJECTED, note="not on Fridays"))]
 
 
-async def test_only_visible_time_uses_up_the_timeout(engine: Engine) -> None:
-    asked = await engine.asked(timeout_s=30)
-    assert await engine.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
-    assert await engine.approvals.seen(asked.id, 0) == pytest.approx(10.0)
-    assert engine.runs.decided == []
-    assert await engine.approvals.seen(asked.id, 10_000) == 0.0
-    [(_id, decision)] = engine.runs.decided
-    assert (decision.status, decision.decided_by) == (ApprovalStatus.REJECTED, "timeout")
-    assert decision.note == "Nobody decided within 30 seconds, so the call was refused."
-    assert await engine.approvals.seen(asked.id, 1000) is None
-
-
 async def test_sleep_of_the_machine_does_not_use_up_the_timeout(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=100)
     assert await engine.approvals.seen(asked.id, 8 * 3600 * 1000) == pytest.approx(40.0)
     with pytest.raises(LimitError):
         await engine.approvals.seen(asked.id, -1)
-
-
-async def test_on_timeout_the_owners_setting_can_approve(engine: Engine) -> None:
-    asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.APPROVE)
-    assert await engine.approvals.seen(asked.id, 30_000) == 0.0
-    assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.APPROVED, decided_by="timeout"))]
-
-
-async def test_on_timeout_the_owners_setting_can_ask_again(engine: Engine) -> None:
-    asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN)
-    for round in (2, 3):
-        assert await engine.approvals.seen(asked.id, 30_000) == 0.0
-        again = await engine.approvals.get(asked.id)
-        assert (again.status, again.round, again.seen_ms) == (ApprovalStatus.PENDING, round, 0)
-    assert await engine.approvals.seen(asked.id, 1_000) == pytest.approx(29.0)
-    assert engine.runs.decided == []
 
 
 async def test_without_a_timeout_it_waits_forever(engine: Engine) -> None:

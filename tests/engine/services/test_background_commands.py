@@ -10,7 +10,6 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.errors import LimitError, NotFoundError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
@@ -18,6 +17,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 
 async def run_command(atelier: Atelier, call: Mapping[str, object], context: ToolContext) -> ToolResult:
@@ -110,7 +110,7 @@ async def test_a_command_stopped_by_a_person_is_shown_as_stopped_with_its_durati
 ) -> None:
     (folder := tmp_path / "work").mkdir()
     (folder / "wait.sh").write_text("echo ready; sleep 60\n")
-    call = ToolCall(id="c", name="run_command", arguments={"command": "bash wait.sh", "modifies_files": False})
+    call = tool_call("run_command", command="bash wait.sh", modifies_files=False)
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.AUTO)
     async with open_atelier([[call], "done"]) as atelier:
         await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))

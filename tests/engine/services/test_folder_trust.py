@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import agent
+from tests.helpers.tool_calls import tool_call
 
 
 @pytest.fixture
@@ -64,9 +64,7 @@ async def test_the_nearest_decision_above_counts_after_resolving_links(open_atel
 async def test_sub_agents_get_their_parents_instructions_and_the_inspector_shows_them(
     open_atelier: Opener, project: Path
 ) -> None:
-    spawn = ToolCall(
-        id="c1", name="SpawnAgentTool", arguments={"operation": "spawn", "name": "Helper", "prompt": "Help"}
-    )
+    spawn = tool_call("SpawnAgentTool", "c1", operation="spawn", name="Helper", prompt="Help")
     model = ScriptedModel([[spawn], "helped", "done"])
     async with open_atelier(model) as atelier:
         await atelier.files.trust(str(project), True)

@@ -17,9 +17,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import McpEntry, McpServer, McpState
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services import mcp
 from atelier_desk.engine.services.common.mcp_server_info import inspected
@@ -28,15 +26,16 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import server_secrets
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.tools.registry.registry import PreparedCall
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 from tests.engine.services.mcp_servers import FREE, added, ended
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.sample_images import png
 from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
+from tests.helpers.tool_calls import tool_call
 from tests.mcp.conftest import Make, alive, plain
 
 __all__ = ["plain"]
-SAYS: list[Step] = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]
+SAYS: list[Step] = [[tool_call("mcp__plain__echo", "c1", text="hello")], "It said hello."]
 
 
 async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_approval(
@@ -146,8 +145,8 @@ async def test_annotations_of_a_server_never_loosen_a_call(open_atelier: Opener,
 
 async def test_an_approval_for_the_complete_server_covers_its_waiting_calls(open_atelier: Opener, plain: Make) -> None:
     calls = [
-        ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"}),
-        ToolCall(id="c2", name="mcp__plain__more", arguments={}),
+        tool_call("mcp__plain__echo", "c1", text="hello"),
+        tool_call("mcp__plain__more", "c2"),
     ]
     async with open_atelier([calls, "Both."]) as atelier:
         await added(atelier, plain(tools=[ECHO, tool("more")]))
@@ -159,7 +158,7 @@ async def test_an_approval_for_the_complete_server_covers_its_waiting_calls(open
         first, _second = await atelier.repos.approvals.pending()
         await atelier.approvals.approve(first.id, scope=ApprovalScope.ALWAYS, rules=["mcp__plain"])
         assert await atelier.repos.approvals.pending() == []
-        assert (await atelier.runs.wait(first.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, first.run_id)
 
 
 async def test_a_tool_changed_since_its_approval_asks_despite_rules(open_atelier: Opener, plain: Make) -> None:
@@ -197,7 +196,7 @@ async def test_a_server_that_announces_a_change_is_inspected_again(
 ) -> None:
     monkeypatch.setattr("atelier_desk.engine.services.mcp.REREAD_DELAY_S", 0)
     server = plain(tools=[ECHO, tool("changes")])
-    async with open_atelier([[ToolCall(id="c1", name="mcp__plain__changes", arguments={})], "Done."]) as atelier:
+    async with open_atelier([[tool_call("mcp__plain__changes", "c1")], "Done."]) as atelier:
         await added(atelier, server)
         looked = changed_to(atelier, lambda: bool(server.said.get("later")))
         server.say(tools=[ECHO], later=True)
@@ -220,7 +219,7 @@ def changed_to(atelier: Atelier, holds: Callable[[], bool]) -> asyncio.Future[No
 
 
 async def test_arguments_are_validated_against_the_servers_own_schema(open_atelier: Opener, plain: Make) -> None:
-    steps = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": 5})], "Sorry."]
+    steps = [[tool_call("mcp__plain__echo", "c1", text=5)], "Sorry."]
     async with open_atelier(steps) as atelier:
         await added(atelier, plain())
         result = (await ended(atelier, FREE))["result"]
@@ -325,7 +324,7 @@ async def test_secrets_of_an_earlier_version_are_copied_and_left_in_place(open_a
     vault = KeyVault(session=True)
     old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
     vault.store(server_secrets.entry(old, "env", "TOKEN"), "from-before")
-    environment = ToolCall(id="c1", name="mcp__plain__environment", arguments={})
+    environment = tool_call("mcp__plain__environment", "c1")
     async with open_atelier(vault=vault) as atelier:
         await atelier.repos.mcp_servers.save(McpEntry(name="plain", config=old))
     async with open_atelier([[environment], "Done."], vault=vault) as atelier:
@@ -388,7 +387,7 @@ async def test_another_command_under_the_same_name_must_be_approved_again(open_a
 
 async def test_a_subagent_gets_fewer_servers_never_more(open_atelier: Opener, plain: Make) -> None:
     spawn = {"operation": "spawn", "name": "Helper", "prompt": "Echo.", "mcp_servers": []}
-    model = ScriptedModel([[ToolCall(id="s1", name="SpawnAgentTool", arguments=spawn)], "I have nothing.", "Done."])
+    model = ScriptedModel([[tool_call("SpawnAgentTool", "s1", **spawn)], "I have nothing.", "Done."])
     async with open_atelier(model) as atelier:
         await added(atelier, plain())
         config = FREE.model_copy(update={"tools": ("SpawnAgentTool", "CalculatorTool")})
@@ -537,7 +536,7 @@ async def test_a_number_sent_as_text_reaches_the_server_as_a_number_and_counts_a
 ) -> None:
     server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
     steps: list[Step] = [
-        [ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})],
+        [tool_call("mcp__plain__environment", "c1", n="3", id="007")],
         "Done.",
     ]
     async with open_atelier(ScriptedModel(steps)) as atelier:

@@ -18,7 +18,6 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.events.run import LimitKind, SampledForServer, ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
@@ -31,6 +30,7 @@ from tests.helpers.form_answers import form_answer
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers import mcp_elicitation_and_sampling
 from tests.helpers.servers.mcp_sign_in import served
+from tests.helpers.tool_calls import tool_call
 
 # On a busy machine the HTTP client may drop an unread stream of the older protocol when the server of a test ends:
 # that is its own noise.
@@ -69,7 +69,7 @@ async def at_server(atelier: Atelier, **fields: Any) -> AsyncIterator[list[Any]]
 
 
 def calling(tool: str, *more: Any) -> ScriptedModel:
-    return ScriptedModel([[ToolCall(id="c1", name=f"mcp__asks__{tool}", arguments={})], *more, "Done."])
+    return ScriptedModel([[tool_call(f"mcp__asks__{tool}", "c1")], *more, "Done."])
 
 
 async def begun(atelier: Atelier, config: Any = FREE) -> str:
@@ -257,9 +257,7 @@ async def test_granted_folders_are_reported_where_the_owner_allows_it(
     allowed, other = tmp_path / "allowed", tmp_path / "other"
     (allowed / "site").mkdir(parents=True)
     other.mkdir()
-    model = ScriptedModel(
-        [[ToolCall(id=f"c{n}", name="mcp__asks__where", arguments={})] if n % 2 else "Done." for n in (1, 2, 3, 4)]
-    )
+    model = ScriptedModel([[tool_call("mcp__asks__where", f"c{n}")] if n % 2 else "Done." for n in (1, 2, 3, 4)])
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
         workflow = await atelier.workflows.create("roots", workspace=(str(allowed / "site"), str(other)))
         await result(atelier, await atelier.runs.send(workflow.id, "Go", agent=FREE))
@@ -280,8 +278,8 @@ async def test_several_questions_at_once_and_a_deferred_call(open_atelier: Opene
     model = ScriptedModel(
         [
             [
-                ToolCall(id="c1", name="mcp__asks__both", arguments={}),
-                ToolCall(id="c2", name="mcp__asks__later", arguments={}),
+                tool_call("mcp__asks__both", "c1"),
+                tool_call("mcp__asks__later", "c2"),
             ],
             "Green.",
             "Done.",

@@ -22,6 +22,7 @@ from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.support.i18n import set_language
 from tests.engine.conftest import Opener
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 from tests.helpers.user_tool_files import HANGS, begun, gone
 
 GREET = '''
@@ -46,7 +47,7 @@ async def only(atelier: Atelier) -> OwnToolFile:
 
 
 async def test_an_agent_uses_a_custom_tool_in_this_session_and_the_next(open_atelier: Opener) -> None:
-    steps = [[ToolCall(id="c1", name="greet", arguments={"name": "Ada", "times": 2})], "I greeted Ada."]
+    steps = [[tool_call("greet", "c1", name="Ada", times=2)], "I greeted Ada."]
     config = agent(tools=("greet",))
     async with open_atelier(steps) as atelier:
         digest = drop(atelier, "greet.py", GREET)
@@ -151,7 +152,7 @@ async def test_a_file_is_never_run_in_this_process(open_atelier: Opener, tmp_pat
 
 
 async def test_stop_really_stops_a_custom_tool(open_atelier: Opener, tmp_path: Path) -> None:
-    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "Done."]
+    calls = [[tool_call("hang", "c1", folder=str(tmp_path))], "Done."]
     async with open_atelier(calls) as atelier:
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
         workflow = await atelier.workflows.create("Hangs")
@@ -167,7 +168,7 @@ async def test_stop_really_stops_a_custom_tool(open_atelier: Opener, tmp_path: P
 async def test_closing_ends_a_custom_tool_and_the_next_start_shows_it_as_interrupted(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
-    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})]]
+    calls = [[tool_call("hang", "c1", folder=str(tmp_path))]]
     async with open_atelier(calls) as atelier:
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
         workflow = await atelier.workflows.create("Hangs")
@@ -186,7 +187,7 @@ async def test_closing_ends_a_custom_tool_and_the_next_start_shows_it_as_interru
 async def test_a_timed_out_call_is_recorded_as_failed_and_reported_in_both_languages(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
-    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "It took too long."]
+    calls = [[tool_call("hang", "c1", folder=str(tmp_path))], "It took too long."]
     async with open_atelier(calls) as atelier:
         text = HANGS.replace("timeout_s=600", "timeout_s=0.5")
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", text))
@@ -202,10 +203,7 @@ async def test_a_timed_out_call_is_recorded_as_failed_and_reported_in_both_langu
 
 
 async def test_eight_hanging_tools_block_nothing(open_atelier: Opener, tmp_path: Path) -> None:
-    hanging = [
-        ToolCall(id=f"c{number}", name="hang", arguments={"folder": str(tmp_path), "number": number})
-        for number in range(8)
-    ]
+    hanging = [tool_call("hang", f"c{number}", folder=str(tmp_path), number=number) for number in range(8)]
     written = ToolCall(
         id="r", name="ReportTool", arguments={"operation": "write", "name": "Notes", "content": "# Notes"}
     )

@@ -10,10 +10,10 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
+from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(name="Asker", provider="test", model="scripted", tools=("UserQuestionTool",), question_timeout_s=10)
 OPTIONS = [{"id": "r", "label": "Red"}, {"id": "g", "label": "Green"}]
@@ -23,7 +23,7 @@ def ask(kind: str, **more: Any) -> list[ToolCall]:
     arguments = {"operation": "ask", "question": "Colour?", "questionType": kind, **more}
     if kind != "text":
         arguments["options"] = OPTIONS
-    return [ToolCall(id="q1", name="UserQuestionTool", arguments=arguments)]
+    return [tool_call("UserQuestionTool", "q1", **arguments)]
 
 
 async def asked_in(atelier: Atelier) -> UserQuestion:
@@ -54,7 +54,7 @@ async def test_options_are_chosen_by_id_label_or_number(open_atelier: Opener, gi
         asked = await asked_in(atelier)
         answered = await atelier.questions.answer_with(asked.id, given)
         assert (answered.status, answered.selected_options) == (QuestionStatus.ANSWERED, ("r",))
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_only_visible_time_uses_up_the_timeout(open_atelier: Opener) -> No
         assert await atelier.questions.seen(asked.id, 1000) == 0.0
         assert (await atelier.questions.get(asked.id)).status is QuestionStatus.TIMEOUT
         assert await atelier.questions.seen(asked.id, 1000) is None
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, asked.run_id)
 
 
 async def test_sleep_of_the_machine_does_not_use_up_the_timeout(open_atelier: Opener) -> None:

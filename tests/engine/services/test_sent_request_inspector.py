@@ -21,9 +21,11 @@ from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.sample_runs import agent, calculate, start
+from tests.engine.runs.sample_runs import agent, start
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.sample_images import png
+from tests.helpers.scripted_teams import calculate
+from tests.helpers.tool_calls import tool_call
 
 
 def by_name(models: dict[str, ScriptedModel]) -> Any:
@@ -32,9 +34,7 @@ def by_name(models: dict[str, ScriptedModel]) -> Any:
 
 
 def spawn(id: str, name: str, prompt: str, **more: Any) -> ToolCall:
-    return ToolCall(
-        id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": prompt, **more}
-    )
+    return tool_call("SpawnAgentTool", id, operation="spawn", name=name, prompt=prompt, **more)
 
 
 async def test_turns_tools_and_images_are_shown_as_sent(open_atelier: Opener) -> None:
@@ -109,11 +109,9 @@ async def test_a_cut_and_summarised_conversation_shows_what_was_left_out(open_at
 
 async def test_a_cut_result_is_shown_before_and_after_and_an_undone_cut_as_undone(open_atelier: Opener) -> None:
     def write(id: str) -> ToolCall:
-        return ToolCall(id=id, name="ReportTool", arguments={"operation": "read", "name": "long"})
+        return tool_call("ReportTool", id, operation="read", name="long")
 
-    first = ToolCall(
-        id="w", name="ReportTool", arguments={"operation": "write", "name": "long", "content": "text " * 600}
-    )
+    first = tool_call("ReportTool", "w", operation="write", name="long", content="text " * 600)
     model = ScriptedModel([[first], "written", [write("r1")], [write("r2")], [write("r3")], "read", "again", "whole"])
     async with open_atelier(model) as atelier:
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=2000)
@@ -185,8 +183,8 @@ async def test_the_parts_add_up_to_the_servers_count(open_atelier: Opener) -> No
 
 async def test_results_of_the_memory_tool_are_a_separate_part_in_every_tool_mode(open_atelier: Opener) -> None:
     arguments = {"operation": "list"}
-    direct = ToolCall(id="m1", name="MemoryTool", arguments=arguments)
-    invoked = ToolCall(id="m2", name="invoke_tool", arguments={"tool_name": "MemoryTool", "arguments": arguments})
+    direct = tool_call("MemoryTool", "m1", **arguments)
+    invoked = tool_call("invoke_tool", "m2", tool_name="MemoryTool", arguments=arguments)
     model = ScriptedModel([[direct], "none", [invoked], "none"])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, "what do you know?", agent=agent(tools=("MemoryTool",)))

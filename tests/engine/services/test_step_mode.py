@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.approval import ApprovalSettings
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode, WorkflowStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.step_mode import WaitingStep
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
-SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
+SUM = tool_call("CalculatorTool", "c1", operation="eval", expression="6*7")
 
 
 async def test_the_next_step_is_named_even_after_a_restart(tmp_path: Path) -> None:

@@ -11,19 +11,14 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.helpers.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
-
-
-async def begin(atelier: Atelier, text: str = "Work.", **changes: object) -> tuple[str, str]:
-    workflow = await atelier.workflows.create()
-    return workflow.id, await atelier.runs.send(workflow.id, text, agent=leader(**changes))
+from tests.helpers.scripted_teams import ask_parent, ask_user, begin, calculate, leader, scripts, spawn
+from tests.helpers.tool_calls import tool_call
 
 
 async def settled(atelier: Atelier, workflow_id: str) -> None:
@@ -122,17 +117,15 @@ async def test_a_question_to_the_parent_is_shown_at_the_asking_agent(open_atelie
 
 
 async def test_planned_and_skipped_sub_agents_are_nodes_without_a_run(open_atelier: Opener) -> None:
-    plan = ToolCall(
-        id="plan",
-        name="plan_actions",
-        arguments={
-            "goal": "Two steps",
-            "strategy": "sequential",
-            "actions": [
-                {"description": "first thing", "complexity": "simple"},
-                {"description": "second thing", "complexity": "simple"},
-            ],
-        },
+    plan = tool_call(
+        "plan_actions",
+        "plan",
+        goal="Two steps",
+        strategy="sequential",
+        actions=[
+            {"description": "first thing", "complexity": "simple"},
+            {"description": "second thing", "complexity": "simple"},
+        ],
     )
     broken = RuntimeError("the model is gone")
 

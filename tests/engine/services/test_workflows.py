@@ -6,7 +6,6 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -14,6 +13,7 @@ from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn
 from tests.helpers.manual_clock import ManualClock
+from tests.helpers.tool_calls import tool_call
 
 
 async def test_a_new_workflow_is_titled_after_its_first_message_once(open_atelier: Opener) -> None:
@@ -160,9 +160,7 @@ async def test_deleting_stops_the_run(open_atelier: Opener) -> None:
 
 
 async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelier: Opener) -> None:
-    ask = ToolCall(
-        id="q1", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
-    )
+    ask = tool_call("UserQuestionTool", "q1", operation="ask", question="Colour?", questionType="text")
     async with open_atelier(ScriptedModel([[calculate("c1")], "42", [ask], "fine"])) as atelier:
         workflow = await atelier.workflows.create("x")
         await turn(atelier, workflow.id, "first")

@@ -17,6 +17,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.tool_calls import tool_call
 
 E = TypeVar("E", bound=Event)
 TOOLS = (
@@ -99,7 +100,7 @@ class Stuck:
 
 
 def call(tool: str, id: str = "c", **arguments: Any) -> ToolCall:
-    return ToolCall(id=id, name=tool, arguments=arguments)
+    return tool_call(tool, id, **arguments)
 
 
 def spawn(id: str = "s", name: str = "Helper", prompt: str = "Do it.", **more: Any) -> ToolCall:

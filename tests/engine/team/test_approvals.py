@@ -16,7 +16,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.team.conftest import (
     Cast,
     batch,
@@ -66,7 +66,7 @@ async def test_the_request_names_call_agent_and_reason(open_atelier: Opener) -> 
         stored = await atelier.repos.workflows.get(workflow_id)
         assert (stored.status, stored.pending_approvals) == (WorkflowStatus.WAITING, 1)
         await atelier.approvals.approve(event.data["validation_id"])
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         response = await seen.until(ChunkType.VALIDATION_RESPONSE)
         assert (response.data["status"], response.data["decided_by"], response.data["edited"]) == (
             "approved",
@@ -119,7 +119,7 @@ async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: Appr
                 [] if request.agent_name == "Lead" else ["Lead"]
             )
             await atelier.approvals.approve(request.id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert [request.tool for request in await atelier.approvals.list(workflow_id)] == expected[mode]
     assert cast.result()["report"] == "It is 42."
 
@@ -139,25 +139,9 @@ async def test_a_delegated_agents_mode_is_the_stricter_one(
             await atelier.approvals.approve((await asked(atelier)).id)
         if asks:
             await atelier.approvals.approve((await asked(atelier, "Poet")).id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.approvals.pending() == []
     cast.complete()
-
-
-async def test_edited_arguments_run_and_the_model_is_informed(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[[calculate("k", "1+1")], "done"])
-    async with open_atelier(model_factory=cast) as atelier:
-        await atelier.settings.update(approvals=ALL)
-        _, run_id = await begin(atelier, approval="manual")
-        request = await asked(atelier)
-        edited = await atelier.approvals.approve(request.id, arguments={"operation": "eval", "expression": "20+3"})
-        assert edited.edited == {"operation": "eval", "expression": "20+3"}
-        await atelier.runs.wait(run_id)
-        (started,) = await bodies(atelier, run_id, ToolCallStarted)
-        assert started.arguments["expression"] == "20+3"
-    result = cast.result()
-    assert (result["result"], result["arguments_used"]["expression"]) == (23, "20+3")
-    assert "user changed the arguments" in result["note"]
 
 
 async def test_a_sub_agent_gets_an_edited_prompt_and_its_parent_is_informed(open_atelier: Opener) -> None:
@@ -191,7 +175,7 @@ async def test_a_refusal_reaches_the_model_with_its_reason_and_nothing_ran(open_
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="selective")
         await atelier.approvals.reject((await asked(atelier)).id, "Too expensive.")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}
         execution = {e.call_id: e.status for e in await atelier.repos.executions.for_runs([run_id])}
         assert execution == {"one": "error", "two": "ok"}
@@ -226,7 +210,7 @@ async def test_an_approval_for_the_run_covers_later_calls_and_sub_agents_and_no_
         request = await asked(atelier)
         assert request.tool == "SpawnAgentTool"
         await atelier.approvals.approve(request.id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         second = await atelier.runs.send(workflow_id, "More.", agent=lead(approval="manual"))
         request = await asked(atelier)
         assert (request.run_id, request.tool) == (second, "CalculatorTool")
@@ -240,7 +224,7 @@ async def test_an_approval_for_the_run_covers_the_calls_waiting_next_to_it(open_
         await atelier.runs.wait(run_id)
         first, second = await atelier.approvals.pending()
         await atelier.approvals.approve(first.id, scope=ApprovalScope.RUN)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert (await atelier.approvals.get(second.id)).status is ApprovalStatus.APPROVED
     assert [result["report"] for result in cast.results()] == ["1", "2"]
 
@@ -282,7 +266,7 @@ async def test_a_request_waits_across_a_restart_and_is_decided_once(open_atelier
         await atelier.approvals.approve(request.id)
         with pytest.raises(ConflictError):
             await atelier.approvals.reject(request.id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert again.result()["report"] == "r"
 
 
@@ -304,28 +288,15 @@ async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Op
     again = Cast(Lead=["done"], Helper=["r"])
     async with open_atelier(model_factory=again) as atelier:
         await atelier.runs.recovery.resume_all()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.approvals.pending(workflow_id) == []
-
-
-async def test_stopping_a_waiting_run_withdraws_the_request(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[[spawn()], "no"])
-    async with open_atelier(model_factory=cast) as atelier:
-        workflow_id, run_id = await begin(atelier, approval="manual")
-        request = await asked(atelier)
-        await atelier.runs.cancel(run_id)
-        assert (await atelier.approvals.get(request.id)).status is ApprovalStatus.CANCELLED
-        with pytest.raises(ConflictError):
-            await atelier.approvals.approve(request.id)
-        stored = await atelier.repos.workflows.get(workflow_id)
-        assert (stored.status, stored.pending_approvals) == (WorkflowStatus.IDLE, 0)
 
 
 async def test_an_impossible_call_needs_no_approval(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt=" ")], [call("MemoryTool", "m", operation="list")], [call("nothing", "n")], "done"])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.approvals.list(workflow_id) == []
     assert [result["success"] for result in cast.results()] == [False, False, False]
 
@@ -345,7 +316,7 @@ async def test_reading_waiting_and_talking_never_need_approval(open_atelier: Ope
     )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await atelier.approvals.list(workflow_id) == []
 
 
@@ -373,9 +344,9 @@ async def test_one_sub_agent_that_waits_for_approval_does_not_block_the_others(o
         # A workflow that waits for nobody continues in parallel.
         cast.models["Lead"]._steps.insert(0, "other")
         _, other = await begin(atelier, "Else.", approval="auto")
-        assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED
+        await completed(atelier, other)
         await atelier.approvals.approve(request.id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert len([e for e in seen.events if e.chunk_type is ChunkType.VALIDATION_REQUIRED]) == 1
     assert cast.result()["completed"] == 3
 
@@ -395,7 +366,7 @@ async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Ada"))
         _, run_id = await begin(atelier, approval="selective")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert await bodies(atelier, run_id, ApprovalRequested) == []
         [started] = await bodies(atelier, run_id, ToolCallStarted)
     assert cast.result()["code"] == code

@@ -9,10 +9,11 @@ from atelier_desk.engine.attachments.reading import text_file
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead, spawn, worker
+from tests.helpers.tool_calls import tool_call
 
 
 def reading(id: str, name: str) -> list[ToolCall]:
-    return [ToolCall(id=id, name="read_attachment", arguments={"name": name})]
+    return [tool_call("read_attachment", id, name=name)]
 
 
 async def test_all_sub_agents_read_what_was_attached_to_the_first_message(open_atelier: Opener) -> None:

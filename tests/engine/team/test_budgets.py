@@ -17,7 +17,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.policy import budget
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, plan, spawn, team_rows, worker
 
 
@@ -53,7 +53,7 @@ async def test_a_share_is_reserved_and_the_unused_part_returned(open_atelier: Op
     )
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         # 1000 - 100 of its own; then 1000 - 200 - 50 of the first one.
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [900, 750]
         state = atelier.runs.state_of(run_id)
@@ -81,7 +81,7 @@ async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Open
     )
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [450]
 
 
@@ -149,7 +149,7 @@ async def test_a_limit_pauses_its_own_sub_agent_and_raising_it_resumes(open_atel
             {"value": 40.0, "cap": 40.0},
         )
         await atelier.runs.steering.resume(poor, raise_limits={LimitKind.TOKENS: 100})
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         (raised,) = await bodies(atelier, run_id, LimitsRaised)
         assert (raised.child_id, raised.raise_limits) == (poor, {LimitKind.TOKENS: 100})
         state = atelier.runs.state_of(run_id)
@@ -170,7 +170,7 @@ async def test_more_for_a_grandchild_is_more_for_all_its_ancestors(open_atelier:
         rows = await team_rows(atelier, workflow_id)
         assert rows["Deep"].status is RunStatus.PAUSED
         await atelier.runs.steering.resume(rows["Deep"].id, raise_limits={LimitKind.TOKENS: 60})
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         for name, child in (("Middle", "Deep"), ("Lead", "Middle")):
             (raised,) = await bodies(atelier, rows[name].id, LimitsRaised)
             assert raised.child_id == rows[child].id
@@ -181,7 +181,7 @@ async def test_at_its_limit_a_sub_agent_can_finish_with_what_there_is(open_ateli
     async with open_atelier(model_factory=capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.steering.resume(poor, finish=True)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert capped.models["Poor"].requests[-1].tools == ()
     assert capped.result()["results"][0]["report"] == "poor report"
 
@@ -190,7 +190,7 @@ async def test_at_its_limit_a_sub_agent_can_be_stopped(open_atelier: Opener, cap
     async with open_atelier(model_factory=capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.cancel(poor)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert [entry["success"] for entry in capped.result()["results"]] == [False, True]
 
 
@@ -206,7 +206,7 @@ async def test_a_root_at_its_limit_finishes_with_the_existing_reports(open_ateli
             while (await team_rows(atelier, workflow_id))["Lead"].status is not RunStatus.PAUSED:
                 await asyncio.sleep(0)
         await atelier.runs.steering.resume(run_id, finish=True)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
     assert stuck.open == 0
     assert "half of it" in cast.last()

@@ -5,7 +5,7 @@ stored.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -14,8 +14,8 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.runs.sample_runs import Blocking
 from tests.engine.team.conftest import (
     TOOLS,
     Cast,
@@ -30,35 +30,6 @@ from tests.engine.team.conftest import (
     spawn,
     team_rows,
 )
-
-
-class Nothing(Input):
-    pass
-
-
-class Hang(Tool):
-    """Never ends by itself, and records when it was stopped."""
-
-    name: ClassVar[str] = "hang"
-    section: ClassVar[str] = "core_ops"
-    effect: ClassVar[Effect] = Effect.WRITE
-    input: ClassVar[Any] = Nothing
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-        self.stopped = 0
-
-    @property
-    def description(self) -> str:
-        return "Hangs."
-
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.stopped += 1
-        raise AssertionError("it cannot come here")
 
 
 async def until_begun(*models: Stuck) -> None:
@@ -111,16 +82,16 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
 
 
 async def test_a_tool_of_a_sub_agent_is_stopped_with_its_root(open_atelier: Opener) -> None:
-    hang = Hang()
-    cast = Cast(Lead=[[spawn()], "no"], Helper=[[call("hang", "h")], "no"])
+    tool = Blocking()
+    cast = Cast(Lead=[[spawn()], "no"], Helper=[[call("blocking", "h")], "no"])
     async with open_atelier(model_factory=cast) as atelier:
-        atelier.registry.register(hang)
-        workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "hang"))
+        atelier.registry.register(tool)
+        workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "blocking"))
         async with asyncio.timeout(20):
-            await hang.begun.wait()
+            await tool.running.wait()
         await atelier.runs.cancel(run_id)
         rows = await team_rows(atelier, workflow_id)
-        assert hang.stopped == 1
+        assert tool.cancelled
         (execution,) = await atelier.repos.executions.for_runs([rows["Helper"].id])
         assert execution.status == "cancelled"
 
@@ -143,7 +114,7 @@ async def test_usage_of_descendants_counts_for_the_stopped_run(open_atelier: Ope
         workflow_id, run_id = await begin(atelier)
         await until_begun(stuck)
         await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Middle"].id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         (end,) = await bodies(atelier, run_id, ChildFinished)
         assert end.spent.tool_calls == 2
         assert end.spent.usage.tokens_output == 16
@@ -203,7 +174,7 @@ async def test_a_stopped_sub_agents_question_is_closed_and_its_parent_continues(
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.USER_QUESTION_START)
         await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Helper"].id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         stored = await atelier.repos.workflows.get(workflow_id)
         assert (stored.status, stored.pending_questions) == (WorkflowStatus.COMPLETED, 0)
     assert (cast.result()["success"], cast.result()["code"]) == (False, "cancelled")
@@ -217,7 +188,7 @@ async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) 
         await until_begun(stuck)
         second = await atelier.runs.send(workflow_id, "Forget it.", agent=lead(), strategy=Dispatch.TERMINATE)
         assert second != run_id
-        assert (await atelier.runs.wait(second)).status is RunStatus.COMPLETED
+        await completed(atelier, second)
         rows = await atelier.repos.runs.list(workflow_id)
         assert [row.status.value for row in rows] == ["cancelled", "cancelled", "completed"]
     assert stuck.open == 0
@@ -245,21 +216,9 @@ async def test_finishing_stops_all_background_work_in_parallel(open_atelier: Ope
         await until_begun(first, second)
         await atelier.runs.steering.message(run_id, "Enough now.")
         async with asyncio.timeout(10):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
         rows = await team_rows(atelier, workflow_id)
         assert (rows["One"].status, rows["Two"].status) == (RunStatus.CANCELLED, RunStatus.CANCELLED)
-
-
-async def test_task_complete_stops_background_work(open_atelier: Opener) -> None:
-    stuck = Stuck()
-    cast = Cast(Lead=[[spawn(wait=False)], "Wait.", [call("task_complete", "t", summary="Enough.")]], Helper=stuck)
-    async with open_atelier(model_factory=cast) as atelier:
-        workflow_id, run_id = await begin(atelier)
-        await until_begun(stuck)
-        await atelier.runs.steering.message(run_id, "Enough now.")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
-    assert stuck.open == 0
 
 
 async def test_a_sub_agent_that_ends_while_being_stopped_is_reported_to_its_parent(
@@ -280,7 +239,7 @@ async def test_a_sub_agent_that_ends_while_being_stopped_is_reported_to_its_pare
     async with open_atelier(model_factory=cast, fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
             await caught[0]
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.COMPLETED
         assert atelier.runs.teams.alive == {}
@@ -297,7 +256,7 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
         rows = await team_rows(atelier, workflow_id)
         assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
         assert len(await bodies(atelier, rows["Deep"].id, RunFinished)) == 1

@@ -18,7 +18,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows
 from tests.helpers.manual_clock import ManualClock
 
@@ -105,7 +105,7 @@ async def test_an_occasional_word_keeps_it_alive(open_atelier: Opener) -> None:
             await pass_time(clock, TIMEOUT - 2 * CHECK)
         slow.words.put_nowait("")
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.COMPLETED
     assert cast.result()["report"].startswith("word 0 word 1")
 
@@ -127,7 +127,7 @@ async def test_waiting_for_a_person_or_for_others_is_not_inactivity(open_atelier
         (question,) = await atelier.questions.pending()
         await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
 
 
 async def test_a_delay_requested_by_the_server_is_not_inactivity(open_atelier: Opener) -> None:
@@ -203,7 +203,7 @@ async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> Non
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.PROCESSING
         await atelier.runs.cancel(busy)
         async with asyncio.timeout(20):
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await completed(atelier, run_id)
     assert cast.result()["report"] == "blue it is"
 
 

@@ -10,7 +10,7 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, team_rows, worker
 
 
@@ -57,7 +57,7 @@ async def test_the_last_reply_gets_the_remainder_and_raising_the_limit_continues
         assert state is not None
         assert state.current.spent.tokens <= 7000
         await atelier.runs.steering.resume(run_id, raise_limits={LimitKind.TOKENS: 20_000})
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_a_last_answer_requested_at_the_limit_is_given(open_atelier: Opener) -> None:
@@ -67,5 +67,5 @@ async def test_a_last_answer_requested_at_the_limit_is_given(open_atelier: Opene
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         assert cast.models["Lead"].requests == []
         await atelier.runs.steering.resume(run_id, finish=True)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}

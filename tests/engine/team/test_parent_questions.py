@@ -11,9 +11,9 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.events.run import ChildAnswered
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import Dispatch, RunStatus
+from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, completed
 from tests.engine.team.conftest import (
     Cast,
     Stuck,
@@ -39,7 +39,7 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         child = (await team_rows(atelier, workflow_id))["Helper"]
         question = await seen.until(ChunkType.SUB_AGENT_QUESTION)
         answer = await seen.until(ChunkType.SUB_AGENT_ANSWER)
@@ -57,6 +57,8 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
     assert waiting["status"] == "waiting_for_you"
     assert (report["success"], report["report"]) == (True, "Blue, then.")
     assert cast.result("Helper") == {"success": True, "answer": "The blue one.", "answered_by": "parent"}
+    offered = [{tool.name for tool in request.tools} for request in cast.models["Lead"].requests]
+    assert ["answer_child" in names for names in offered] == [False, True, False]
     cast.complete()
 
 
@@ -78,7 +80,7 @@ async def test_the_user_answers_in_place_of_the_parent(open_atelier: Opener) -> 
         with pytest.raises(ConflictError):
             await atelier.runs.answering.answer_child(child.id, "Red.")
         gate.set()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         with pytest.raises(ConflictError):
             await atelier.runs.answering.answer_child(run_id, "The root asks nobody.")
     assert cast.result("Helper") == {"success": True, "answer": "Blue.", "answered_by": "user"}
@@ -89,7 +91,7 @@ async def test_a_parent_that_does_not_answer_leaves_the_decision_to_its_child(op
     cast = Cast(Lead=[[spawn()], "I will not answer.", "Fine."], Helper=[[ask_parent()], "I took red."])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     told = cast.result("Helper")
     assert (told["success"], told["code"]) == (False, "no_answer")
     assert "I took red." in cast.last()
@@ -107,7 +109,7 @@ async def test_in_a_batch_the_others_continue_and_every_report_arrives(open_atel
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet"))
         _, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     waiting, final = cast.results()
     assert (waiting["status"], len(waiting["results"]), len(waiting["questions"])) == ("waiting_for_you", 2, 1)
     assert [entry["report"] for entry in final["results"]] == ["Plain.", "Answered.", "Plain."]
@@ -133,7 +135,7 @@ async def test_two_questions_are_answered_in_one_reply(open_atelier: Opener) -> 
         for name in ("Poet", "Painter"):
             await atelier.agents.save(worker(name))
         _, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert (cast.result("Poet")["answer"], cast.result("Painter")["answer"]) == ("Number 0.", "Number 1.")
     assert [entry["report"] for entry in cast.result()["results"]] == ["p", "q"]
     cast.complete()
@@ -150,7 +152,7 @@ async def test_a_question_from_the_background_reaches_the_parent(open_atelier: O
         _, run_id = await begin(atelier)
         await seen.until(ChunkType.MESSAGE, content="Nothing to do.")
         gate.set()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert "Which?" in cast.models["Lead"].requests[2].messages[-1].content
     assert cast.result()["report"] == "Blue, then."
     cast.complete()
@@ -163,7 +165,7 @@ async def test_waiting_for_the_one_that_waits_for_the_answer_is_refused(open_ate
     cast = Cast(Lead=[[spawn()], wait_for_it, "I give up.", "done"], Helper=[[ask_parent()], "I decided."])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     refused = cast.results()[1]
     assert (refused["success"], refused["code"]) == (False, "wait_cycle")
     assert "answer_child" in refused["error"]
@@ -183,7 +185,7 @@ async def test_a_question_through_two_generations_reaches_one_parent_at_a_time(o
     )
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert cast.result("Deep")["answer"] == "Passed on: From the top."
     assert cast.result()["report"] == "middle done"
     cast.complete()
@@ -225,7 +227,7 @@ async def test_a_redirected_sub_agent_no_longer_asks(open_atelier: Opener) -> No
         await seen.until(ChunkType.MESSAGE, content="I cannot answer that.")
         assert [event.by for event in await bodies(atelier, run_id, ChildAnswered)] == ["user"]
         await atelier.runs.cancel(child.id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert "still at it" in cast.last()
 
 
@@ -246,5 +248,5 @@ async def test_a_sub_agents_question_to_the_user_names_all_its_ancestors(open_at
         cast.models["Lead"]._steps.append("other work")
         cast.models["Lead"]._steps.reverse()
         _, other = await begin(atelier, "Something else.")
-        assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED
+        await completed(atelier, other)
         await atelier.runs.cancel(run_id)

@@ -84,7 +84,11 @@ async def test_an_interrupted_batch_continues_where_it_was(open_atelier: Opener)
         assert (await team_rows(atelier, workflow_id))["Quick"].status is RunStatus.COMPLETED
         await finish(atelier, workflow_id)
     again.complete()
-    assert [entry["report"] for entry in again.result()["results"]] == ["A verse.", "A picture.", "fast"]
+    assert [(entry["name"], entry["report"]) for entry in again.result()["results"]] == [
+        ("Poet", "A verse."),
+        ("Painter", "A picture."),
+        ("Quick", "fast"),
+    ]
     assert "**Completed**: 3 / 3" in again.result()["aggregated_report"]
 
 

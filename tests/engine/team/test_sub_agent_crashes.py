@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -17,8 +17,9 @@ from atelier_desk.llm.network.retry import RUN, run_delay
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.support import logs
-from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
-from tests.engine.conftest import Opener, Recorder
+from atelier_desk.tools.base import Outcome, ToolContext
+from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.runs.sample_runs import Blocking
 from tests.engine.team.conftest import (
     TOOLS,
     Cast,
@@ -40,21 +41,10 @@ def busy(recoverable: bool = True) -> ProviderError:
     return ProviderError("The server is busy.", code="overloaded" if recoverable else "auth", recoverable=recoverable)
 
 
-class Nothing(Input):
-    pass
-
-
-class Crash(Tool):
+class Crash(Blocking):
     """Fails in an unexpected way."""
 
-    name: ClassVar[str] = "crash"
-    section: ClassVar[str] = "core_ops"
-    effect: ClassVar[Effect] = Effect.WRITE
-    input: ClassVar[Any] = Nothing
-
-    @property
-    def description(self) -> str:
-        return "Crashes."
+    name = "crash"
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         raise ZeroDivisionError("inside the tool")
@@ -70,27 +60,12 @@ async def in_time(clock: ManualClock, work: asyncio.Task[Any]) -> Any:
         return await work
 
 
-async def test_a_crashing_model_is_an_error_only_for_the_parent(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[[spawn()], "I manage."], Helper=[[calculate()], ValueError("broken pipe")])
-    async with open_atelier(model_factory=cast) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await begin(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        rows = await team_rows(atelier, workflow_id)
-        assert rows["Helper"].status is RunStatus.ERROR
-        failed = await seen.until(ChunkType.SUB_AGENT_ERROR)
-        assert "broken pipe" in failed.data["error"]
-        assert await bodies(atelier, rows["Helper"].id, ModelRetried) == []
-    assert "broken pipe" in cast.result()["error"]
-    assert "# Sub-Agent Error" in cast.result()["report"]
-
-
 async def test_a_crashing_tool_is_an_error_only_for_its_agent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("crash")], "I noticed."])
     async with open_atelier(model_factory=cast) as atelier:
         atelier.registry.register(Crash())
         _, run_id = await begin(atelier, tools=(*TOOLS, "crash"))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert cast.result("Helper")["code"] == "internal_error"
     assert cast.result()["report"] == "I noticed."
 
@@ -305,7 +280,7 @@ async def test_a_start_that_could_not_be_stored_does_not_use_up_the_trial(open_a
         assert not breaker.testing
         broken = False
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         assert breaker.state is BreakerState.CLOSED
     assert cast.result()["report"] == "fine"
 

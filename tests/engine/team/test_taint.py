@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed
 from tests.engine.team.conftest import Cast, bodies, call, lead, spawn, team_rows
 from tests.engine.team.taint_scenario import OUTSIDE, Sends, finish, sends, waiting
 
@@ -116,7 +116,7 @@ async def test_free_needs_no_approval_for_this(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id = await opened(atelier)
         run_id = await atelier.runs.send(workflow_id, "Work.", agent=LEAD.model_copy(update={"approval": "auto"}))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_another_version_of_the_turn_is_tainted_too_because_files_and_reports_are_shared(

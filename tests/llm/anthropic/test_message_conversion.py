@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.anthropic import message_conversion
 from atelier_desk.llm.anthropic.provider import AnthropicProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.anthropic_rules import Issued, check
+from tests.helpers.tool_calls import tool_call
 from tests.llm.irregular_conversations import ANY, conversation
 from tests.llm.provider_requests import ADD, ask, called, provider, result
 
@@ -80,7 +81,7 @@ def test_any_order_of_blocks_is_sent_back_unchanged(kinds: list[str], text: str,
     said = ChatMessage(
         role=Role.ASSISTANT,
         content="".join(texts) + ("more" if changed == 1 else ""),
-        tool_calls=tuple(ToolCall(id=f"c{number}", name="n") for number in range(made)),
+        tool_calls=tuple(tool_call("n", f"c{number}") for number in range(made)),
         provider_data=ProviderData.pack("Server", "m", {"blocks": layout}),
     )
     _system, sent = message_conversion.turns([ChatMessage(role=Role.USER, content="u"), said])
@@ -121,7 +122,7 @@ def test_results_come_first_and_ids_are_unique() -> None:
     both = ChatMessage(
         role=Role.ASSISTANT,
         content="let me",
-        tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="odd id!", name="b")),
+        tool_calls=(tool_call("a", "call_1"), tool_call("b", "odd id!")),
     )
     system, sent = message_conversion.turns(
         [ChatMessage(role=Role.SYSTEM, content="s"), ChatMessage(role=Role.USER, content="u"), both, failed, seen,

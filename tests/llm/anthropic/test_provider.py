@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.helpers.manual_clock import ManualClock
@@ -476,29 +476,6 @@ async def test_temporary_errors_are_retried(anthropic_server: FakeAnthropic, cha
         (True, "rate_limited"), (False, "overloaded"), (False, "overloaded")
     ]  # fmt: skip
     assert reply_of(deltas[3:]).content == "ok"
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "message", "n_ctx", "n_prompt"),
-    [
-        (400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum", 200_000, 208_310),
-        (
-            400, "invalid_request_error",
-            (
-                "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease input length or "
-                "`max_tokens`"
-            ),
-            200_000, 195_000,
-        ),
-    ],
-)  # fmt: skip
-async def test_overflow(
-    anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, n_ctx: Any, n_prompt: Any
-) -> None:
-    anthropic_server.script(Failure(status, error_body(kind, message)))
-    with pytest.raises(ContextOverflowError) as caught:
-        await send(chat, model=MODEL)
-    assert (caught.value.n_ctx, caught.value.n_prompt) == (n_ctx, n_prompt)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.argument_parsing import CUT
 from atelier_desk.llm.dialects.tool_call_limits import CALLS
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
+from tests.helpers.tool_calls import tool_call
 
 REQUEST = ChatRequest(model="m", messages=(ChatMessage(role=Role.USER, content="hi"),))
 
@@ -37,7 +38,7 @@ async def test_a_reply_without_calls_passes_unchanged() -> None:
 async def test_raw_argument_text_is_parsed_repaired_or_refused() -> None:
     reply = await reply_to(
         [
-            ToolCall(id="1", name="A", arguments={"x": 1}),
+            tool_call("A", "1", x=1),
             ToolCall(id="2", name="A", raw='{"x": 2}'),
             ToolCall(id="3", name="A", raw="{'x': 3,}"),
             ToolCall(id="4", name="A", raw="nonsense", error="the provider could not read it"),
@@ -58,14 +59,14 @@ async def test_only_the_last_call_of_a_truncated_reply_is_suspect() -> None:
 
 
 async def test_identifiers_are_unique_in_the_conversation() -> None:
-    past = ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_0", name="A"),))
+    past = ChatMessage(role=Role.ASSISTANT, tool_calls=(tool_call("A", "call_0"),))
     result = ChatMessage(role=Role.TOOL, content="{}", tool_call_id="call_0", name="A")
     request = REQUEST.model_copy(update={"messages": (*REQUEST.messages, past, result)})
     calls = [
-        ToolCall(id="call_0", name="A"),
-        ToolCall(id="", name="A"),
-        ToolCall(id="x", name="A"),
-        ToolCall(id="x", name="A"),
+        tool_call("A", "call_0"),
+        tool_call("A", ""),
+        tool_call("A", "x"),
+        tool_call("A", "x"),
     ]
     reply = await reply_to(calls, request)
     ids = [call.id for call in reply.tool_calls]
@@ -75,6 +76,6 @@ async def test_identifiers_are_unique_in_the_conversation() -> None:
 
 
 async def test_too_many_calls_end_in_one_refused_call() -> None:
-    reply = await reply_to([ToolCall(id=str(number), name="A") for number in range(CALLS + 9)])
+    reply = await reply_to([tool_call("A", str(number)) for number in range(CALLS + 9)])
     assert len(reply.tool_calls) == CALLS + 1
     assert [call.error is None for call in reply.tool_calls] == [True] * CALLS + [False]

@@ -30,6 +30,7 @@ from atelier_desk.llm.dialects.argument_parsing import CUT
 from atelier_desk.llm.dialects.xml import NAMELESS
 from atelier_desk.llm.dialects.xml_request import render_call, render_result, text_request
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
+from tests.helpers.tool_calls import tool_call
 
 TOOLS = (
     ToolSpec(
@@ -77,8 +78,8 @@ class TestRequest:
                 role=Role.ASSISTANT,
                 content="I look.",
                 tool_calls=(
-                    ToolCall(id="1", name="CalculatorTool", arguments={"expression": "é"}),
-                    ToolCall(id="2", name="TodoTool"),
+                    tool_call("CalculatorTool", "1", expression="é"),
+                    tool_call("TodoTool", "2"),
                 ),
             ),
             ChatMessage(
@@ -110,7 +111,7 @@ class TestRequest:
         assert "<tool_" not in inner
         assert "</tool_" not in inner
         assert json.loads(inner) == evil
-        call = render_call(ToolCall(id="1", name="A", arguments=evil))
+        call = render_call(tool_call("A", "1", **evil))
         assert call.count("</tool_call>") == 1
         assert call.count("<tool_call") == 1
 
@@ -262,9 +263,7 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<`~
 async def test_the_same_conversation_gives_the_same_in_both_dialects(
     text: str, calls: list[tuple[str, dict[str, object]]], chunk: int
 ) -> None:
-    scripted = tuple(
-        ToolCall(id=str(number), name=name, arguments=arguments) for number, (name, arguments) in enumerate(calls)
-    )
+    scripted = tuple(tool_call(name, str(number), **arguments) for number, (name, arguments) in enumerate(calls))
     finish = FinishReason.TOOL_CALLS if calls else FinishReason.STOP
     native = ChatReply(content=text, tool_calls=scripted, finish_reason=finish)
     written = text + "".join("\n" + render_call(call) for call in scripted)

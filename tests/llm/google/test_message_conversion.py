@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.google import message_conversion
 from atelier_desk.llm.google.provider import GoogleProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.google_rules import Issued, check
+from tests.helpers.tool_calls import tool_call
 from tests.llm.irregular_conversations import ANY, conversation
 from tests.llm.provider_requests import ADD, ask, called, provider, result
 
@@ -86,9 +87,7 @@ def test_results_are_separate_and_ids_are_unique() -> None:
     picture, film = ImagePart(media_type="image/png", data="aGk="), ImagePart(media_type="image/gif", data="aGk=")
     seen = result("c").model_copy(update={"images": (picture, film)})
     failed = result("", content="no").model_copy(update={"success": False})
-    both = ChatMessage(
-        role=Role.ASSISTANT, content="let me", tool_calls=(ToolCall(id="c", name="a b"), ToolCall(id="", name="b"))
-    )
+    both = ChatMessage(role=Role.ASSISTANT, content="let me", tool_calls=(tool_call("a b"), tool_call("b", "")))
     system, sent = message_conversion.contents(
         [ChatMessage(role=Role.SYSTEM, content="s"), USER, both, failed, seen,
         ChatMessage(role=Role.USER, content="and?"), called("c"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, ToolSpec, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.helpers.manual_clock import ManualClock
@@ -470,14 +470,6 @@ async def test_temporary_errors_are_retried(google_server: FakeGoogle, chat: Any
         (True, "rate_limited"), (False, "overloaded"), (False, "truncated")
     ]  # fmt: skip
     assert reply_of(deltas[3:]).content == "ok"
-
-
-async def test_overflow(google_server: FakeGoogle, chat: Any) -> None:
-    said = "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
-    google_server.script(Failure(400, error_body(400, said)))
-    with pytest.raises(ContextOverflowError) as caught:
-        await send(chat, model=MODEL)
-    assert (caught.value.n_ctx, caught.value.n_prompt) == (1_048_576, 1_200_293)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.guided.action_selection import Example, Examples, fill_prompt, selection_prompt
 from atelier_desk.llm.guided.actions import ACTIONS, action_of, offered
 from atelier_desk.llm.guided.choice_grammar import literal, one_of
 from atelier_desk.llm.guided.language_data import language
+from tests.helpers.tool_calls import tool_call
 from tests.llm.guided.tool_specs import specs
 
 
@@ -78,9 +78,7 @@ def test_only_actions_with_an_enabled_tool_are_offered() -> None:
 
 def test_a_calls_action() -> None:
     def name(tool: str, operation: str) -> str | None:
-        action = action_of(
-            ToolCall(id="c", name=tool, arguments={"operation": operation}), specs("TodoTool", "ReportTool")
-        )
+        action = action_of(tool_call(tool, operation=operation), specs("TodoTool", "ReportTool"))
         return None if action is None else action.name
 
     assert name("TodoTool", "create") == "add"

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.openai_responses import message_conversion
 from atelier_desk.llm.openai_responses.provider import ResponsesProvider
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai_responses_rules import Issued, check
+from tests.helpers.tool_calls import tool_call
 from tests.llm.irregular_conversations import ANY, conversation
 from tests.llm.provider_requests import ADD, ask, called, provider, result
 
@@ -61,7 +62,7 @@ def test_any_order_of_items_is_sent_back_unchanged(kinds: list[str], changed: in
     said = ChatMessage(
         role=Role.ASSISTANT,
         content="x" * kinds.count("text") + ("more" if changed == 1 else ""),
-        tool_calls=tuple(ToolCall(id=f"c{number}", name="n") for number in range(kinds.count("tool_use"))),
+        tool_calls=tuple(tool_call("n", f"c{number}") for number in range(kinds.count("tool_use"))),
         provider_data=ProviderData.pack("Server", "m", {"items": layout}),
     )
     _system, sent = message_conversion.items([USER, said])
@@ -97,7 +98,7 @@ def test_outputs_follow_their_calls_and_ids_are_unique() -> None:
     both = ChatMessage(
         role=Role.ASSISTANT,
         content="let me",
-        tool_calls=(ToolCall(id="c", name="a b"), ToolCall(id="odd id!", name="b")),
+        tool_calls=(tool_call("a b"), tool_call("b", "odd id!")),
     )
     system, sent = message_conversion.items(
         [ChatMessage(role=Role.SYSTEM, content="s"), USER, both, result("odd id!", content="no"), seen,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.helpers.manual_clock import ManualClock
@@ -422,13 +422,6 @@ async def test_temporary_errors_are_retried(responses_server: FakeResponses, cha
     ]  # fmt: skip
     assert [reason for _attempt, _delay, reason in retries(deltas)][3:] == ["truncated"]
     assert deltas[-1].reply.content == "ok"
-
-
-async def test_overflow(responses_server: FakeResponses, chat: Any) -> None:
-    words = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    responses_server.script(Failure(400, error_body(words, "input", "context_length_exceeded")))
-    with pytest.raises(ContextOverflowError):
-        await send(chat, model=MODEL)
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,22 @@ from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.context.recalled_memories import given
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, Role
 from atelier_desk.engine.services.request.sent_request_data import SentItem
 from tests.desktop.panes.context.context_pane_fixtures import atelier, named, pane, texts
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, settle
+from tests.helpers.tool_calls import tool_call
 
 __all__ = ["atelier", "pane"]
 
-SEARCH = ToolCall(id="c9", name="MemoryTool", arguments={"operation": "search", "query": "which port"})
+SEARCH = tool_call("MemoryTool", "c9", operation="search", query="which port")
 HIT = {"id": "m1", "content": "The port is 8443", "score": 0.61, "relevance": 0.6, "lexical": 0.5, "cosine": 0.4}
 TOLD = (
     ChatMessage(
         role=Role.ASSISTANT,
         content="",
-        tool_calls=(SEARCH, ToolCall(id="c10", name="MemoryTool", arguments={"operation": "get"})),
+        tool_calls=(SEARCH, tool_call("MemoryTool", "c10", operation="get")),
     ),
     ChatMessage(role=Role.TOOL, tool_call_id="c9", content=json.dumps({"success": True, "results": [HIT]})),
     ChatMessage(

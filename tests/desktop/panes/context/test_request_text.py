@@ -22,16 +22,7 @@ def item(returned: int, withheld: int = 0) -> SentItem:
     return SentItem(0, "r:1", "reply", "history", 12, returned_bytes=returned, withheld_bytes=withheld)
 
 
-def test_opaque_data_is_shown_by_size_only() -> None:
-    assert request_text.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
-    text = request_text.item_text(item(SIGNED.size), CALLED)
-    assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
-    assert SIGNED.data not in text
-    assert "left out" in request_text.item_text(item(0, SIGNED.size), CALLED)
-    assert request_text.item_text(item(0), CALLED) == request_text.message_text(CALLED)
-
-
-def test_a_copied_request_has_only_the_size() -> None:
+def summary() -> RequestSummary:
     facts = {
         "run_id": "r",
         "seq": 2,
@@ -48,8 +39,20 @@ def test_a_copied_request_has_only_the_size() -> None:
         "estimated": False,
         "cost": 0.0,
     }
-    summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
-    request = SentRequest(summary, (CALLED,), (), (CALLED,), 0.0, 1, 0, 1, (), ())
+    return RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
+
+
+def test_opaque_data_is_shown_by_size_only() -> None:
+    assert request_text.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
+    text = request_text.item_text(item(SIGNED.size), CALLED)
+    assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
+    assert SIGNED.data not in text
+    assert "left out" in request_text.item_text(item(0, SIGNED.size), CALLED)
+    assert request_text.item_text(item(0), CALLED) == request_text.message_text(CALLED)
+
+
+def test_a_copied_request_has_only_the_size() -> None:
+    request = SentRequest(summary(), (CALLED,), (), (CALLED,), 0.0, 1, 0, 1, (), ())
     copied = json.loads(request_text.as_json(request))
     assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {
         "provider": "server",
@@ -80,24 +83,7 @@ def test_each_attachment_shows_what_the_model_received() -> None:
 
 
 def test_tools_found_by_search_are_counted_with_the_cost_of_listing_them_all() -> None:
-    facts = {
-        "run_id": "r",
-        "seq": 2,
-        "stream_seq": 2,
-        "time": datetime(2026, 1, 1, tzinfo=UTC),
-        "agent_name": "A",
-        "model": "m",
-    }
-    counts = {
-        "provider": "server",
-        "dialect": "native",
-        "tokens_input": 1,
-        "tokens_output": 1,
-        "estimated": False,
-        "cost": 0.0,
-    }
-    summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
-    request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
+    request = SentRequest(summary(), (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
     english = request_text.searched(request)
     assert english == "84 tools available through search instead of being listed (saves 12.4\u202fk tokens)"
     i18n.set_language("fr")

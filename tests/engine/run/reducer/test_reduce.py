@@ -40,7 +40,6 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
     event_body_adapter,
 )
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
@@ -52,6 +51,7 @@ from atelier_desk.engine.run.request.compaction import shortened
 from atelier_desk.presentation.run_notices import FIX_ANSWER
 from tests.engine.run.reducer.sample_question import question
 from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, interpret, reply, started
+from tests.helpers.tool_calls import tool_call
 
 
 def kinds(script: Script) -> list[str]:
@@ -265,7 +265,7 @@ def test_shortened_never_grows_and_keeps_both_ends(text: str) -> None:
 
 
 calls = st.builds(
-    lambda number, name, value: ToolCall(id=f"c{number}", name=name, arguments={"expression": value}),
+    lambda number, name, value: tool_call(name, f"c{number}", expression=value),
     st.integers(0, 10_000),
     st.sampled_from(["CalculatorTool", "TodoTool"]),
     st.sampled_from(["1+1", "2*3", "7-5"]),

@@ -10,13 +10,13 @@ from atelier_desk.domain.model_messages import (
     FinishReason,
     ReasoningDelta,
     TextDelta,
-    ToolCall,
     ToolCallDelta,
     Usage,
 )
 from atelier_desk.engine.run.request.reply_processing import Length, counted, judged, unique_calls
+from tests.helpers.tool_calls import tool_call
 
-CALL = ToolCall(id="c", name="x")
+CALL = tool_call("x")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_partial_counts_do_not_exceed_the_total_and_costs_are_plausible() -> Non
 
 
 def test_calls_get_unique_ids() -> None:
-    reply = ChatReply(tool_calls=(CALL, CALL, ToolCall(id="", name="y")))
+    reply = ChatReply(tool_calls=(CALL, CALL, tool_call("y", "")))
     assert [call.id for call in unique_calls(reply, {"c"}).tool_calls] == ["c-2", "c-3", "call-1"]
 
 

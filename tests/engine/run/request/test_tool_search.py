@@ -20,6 +20,7 @@ from tests.engine.conftest import Opener
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers.misbehaving_mcp_stdio import tool
+from tests.helpers.tool_calls import tool_call
 
 TEXT = {"type": "string", "description": "What it is about. " * 10}
 TOOLS = tuple(
@@ -55,11 +56,11 @@ def config(**fields: Any) -> Any:
 
 
 def search(id: str, query: str) -> ToolCall:
-    return ToolCall(id=id, name="search_tools", arguments={"query": query})
+    return tool_call("search_tools", id, query=query)
 
 
 def create(id: str) -> ToolCall:
-    return ToolCall(id=id, name=CREATE, arguments={"text": "x"})
+    return tool_call(CREATE, id, text="x")
 
 
 def servers(request: Any) -> list[str]:
@@ -132,7 +133,7 @@ async def test_few_tools_are_listed_without_a_word_about_searching(
 async def test_an_agent_with_text_tools_searches_and_calls_by_name(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    through = ToolCall(id="b", name="invoke_tool", arguments={"tool_name": CREATE, "arguments": {"text": "x"}})
+    through = tool_call("invoke_tool", "b", tool_name=CREATE, arguments={"text": "x"})
     model = ScriptedModel([[through], [search("c", CREATE)], [through.model_copy(update={"id": "d"})], "Done."])
     long = [tool(each["name"], each["description"] + " And more." * 40) for each in TOOLS]
     long[0] = tool("create_invoice", "Writes one." * 40, text={"type": "string"})

@@ -24,17 +24,18 @@ from tests.engine.conftest import Opener
 from tests.engine.run.request.small_context_models import SMALL, on_window
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.runs_without_driver import Script, agent, call, finished, reply, started
+from tests.helpers.tool_calls import tool_call
 
 REGISTRY = create_default_tool_registry()
 ASSISTANT, LEAD = builtin_agents(REGISTRY)
 
 
 def search(id: str, query: str) -> ToolCall:
-    return ToolCall(id=id, name="search_tools", arguments={"query": query})
+    return tool_call("search_tools", id, query=query)
 
 
 def read(id: str) -> ToolCall:
-    return ToolCall(id=id, name="read_file", arguments={"path": "a.txt"})
+    return tool_call("read_file", id, path="a.txt")
 
 
 def names(request: Any) -> list[str]:
@@ -64,7 +65,7 @@ def scope(window: int, config: AgentConfig = ASSISTANT, *, workspace: bool = Tru
 
 
 async def test_without_a_folder_the_agent_answers_and_calls_the_tools_it_finds(open_atelier: Opener) -> None:
-    add = ToolCall(id="c", name="CalculatorTool", arguments={"operation": "eval", "expression": "6 * 7"})
+    add = tool_call("CalculatorTool", operation="eval", expression="6 * 7")
     model = ScriptedModel(["Hello.", [search("a", "read_file")], [search("b", "calculate")], [add], "42."])
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
@@ -161,8 +162,8 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
 
     def use(id: str, tool: str, **arguments: Any) -> ToolCall:
         if mode is ToolMode.DIRECT:
-            return ToolCall(id=id, name=tool, arguments=arguments)
-        return ToolCall(id=id, name="invoke_tool", arguments={"tool_name": tool, "arguments": arguments})
+            return tool_call(tool, id, **arguments)
+        return tool_call("invoke_tool", id, tool_name=tool, arguments=arguments)
 
     helper = {"operation": "spawn", "name": "Helper", "prompt": "What does a.txt say?"}
     steps: list[Any] = [

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.file_change import Change
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
@@ -20,6 +19,7 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.engine.conftest import Opener
 from tests.helpers.manual_clock import ManualClock
+from tests.helpers.tool_calls import tool_call
 
 DAY = 24 * 3600.0
 TODAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -164,8 +164,8 @@ async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(open_
 
 
 def writes(ws: Path) -> list[object]:
-    call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
-    again = ToolCall(id="c2", name="write_file", arguments={"path": "b.txt", "content": "new"})
+    call = tool_call("write_file", "c1", path="a.txt", content="new")
+    again = tool_call("write_file", "c2", path="b.txt", content="new")
     return [[call, again], "done", [call], "done"]
 
 

@@ -206,26 +206,34 @@ async def test_a_workflow_can_disable_memory(open_atelier: Opener) -> None:
         assert not await atelier.tool_services.memory_off(workflow.id)
 
 
+class Slow(OtherEmbedder):
+    """Waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def embed(self, texts: Any, *, query: bool = False) -> Any:
+        self.reached.set()
+        await self.go_on.wait()
+        return await super().embed(texts, query=query)
+
+    async def aclose(self) -> None: ...
+
+
 async def test_a_change_of_embedder_can_be_paused_and_searches_use_the_old_one(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    class Slow(OtherEmbedder):
-        async def embed(self, texts: Any, *, query: bool = False) -> Any:
-            reached.set()
-            await go_on.wait()
-            return await super().embed(texts, query=query)
+    slow = Slow()
 
     async def made(settings: Any, *_given: Any) -> Any:
-        return Slow()
+        return slow
 
     monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     async with open_atelier() as atelier:
         await atelier.memories.add("The staging server is called heron")
         old = atelier.memory_search.embedder
         await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
-        await asyncio.wait_for(reached.wait(), 10)
+        await asyncio.wait_for(slow.reached.wait(), 10)
         assert (await atelier.memories.reembed_state())["state"] == "running"
         await atelier.memories.pause_reembed()
         state = await atelier.memories.reembed_state()
@@ -236,7 +244,7 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_use_the_old_one(
         settings = await atelier.settings.get()
         assert settings.embedder_paused
         assert settings.embedder_before is not None
-        go_on.set()
+        slow.go_on.set()
         await atelier.memories.reembed()
         assert (await atelier.memories.reembed_state())["state"] == "whole"
         assert (await atelier.settings.get()).embedder_before is None
@@ -246,27 +254,19 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_use_the_old_one(
 async def test_an_interrupted_change_of_embedder_continues_at_the_next_start(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    class Slow(OtherEmbedder):
-        async def embed(self, texts: Any, *, query: bool = False) -> Any:
-            reached.set()
-            await go_on.wait()
-            return await super().embed(texts, query=query)
-
-        async def aclose(self) -> None: ...
+    slow = Slow()
 
     class First(WordEmbedder):
         async def aclose(self) -> None: ...
 
     async def made(settings: Any, *_given: Any) -> Any:
-        return Slow() if settings.model == "other" else First()
+        return slow if settings.model == "other" else First()
 
     monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     async with open_atelier(embedder=None) as atelier:
         await atelier.memories.add("The staging server is called heron")
         await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
-        await asyncio.wait_for(reached.wait(), 10)
+        await asyncio.wait_for(slow.reached.wait(), 10)
     async with open_atelier(embedder=None) as atelier:
         state = await atelier.memories.reembed_state()
         assert (state["left"], state["embedder"], state["searched"]) == (1, Slow.id, First.id)
@@ -278,7 +278,7 @@ async def test_an_interrupted_change_of_embedder_continues_at_the_next_start(
                 finished.set()
 
         atelier.bus.on_changed(listen)
-        go_on.set()
+        slow.go_on.set()
         await atelier.resume_pending()
         await asyncio.wait_for(finished.wait(), 10)
         assert (await atelier.memories.reembed_state())["searched"] == Slow.id

@@ -10,8 +10,9 @@ from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.engine.runs.sample_runs import calculate, start
+from tests.engine.runs.sample_runs import start
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.scripted_teams import calculate
 
 STEPS: list[Step] = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
 

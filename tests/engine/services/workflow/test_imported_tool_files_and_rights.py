@@ -17,7 +17,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import snapshot
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.usage import summed
@@ -28,6 +27,7 @@ from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.tools.base import Input, NewArtefact, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
+from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=("Plotter",))
 PLAN, SKETCH = b"\x00the plan", b"a sketch"
@@ -61,7 +61,7 @@ async def plotted(atelier: Atelier, workspace: tuple[str, ...] = ()) -> str:
 
 
 def model() -> ScriptedModel:
-    return ScriptedModel([[ToolCall(id="c1", name="Plotter", arguments={})], "Done."])
+    return ScriptedModel([[tool_call("Plotter", "c1")], "Done."])
 
 
 async def parts(atelier: Atelier, workflow_id: str) -> list[ArtefactPart]:
