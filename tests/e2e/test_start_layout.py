@@ -111,7 +111,7 @@ def test_agent_and_model_are_readable_in_a_small_window_with_large_text(open_app
     header = app.window.chat.header
     app.until(lambda: theme().scale == 1.5, "the text is large")
     app.until(
-        lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"),
+        lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("Modèle intégré"),
         "the names are complete",
     )
     app.until(lambda: header.width() < 660, "the list has grown with its text")

@@ -52,3 +52,14 @@ def test_a_missing_folder_is_not_left_to_another_program(
     assert toasts.current is None
     open_path(toasts, tmp_path / "deleted")
     assert shown(toasts) == f"Could not open {tmp_path / 'deleted'}"
+
+
+def test_a_folder_that_may_not_be_entered_is_named(
+    toasts: ToastHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_path: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "exists", forbidden)
+    open_path(toasts, tmp_path / "inside")
+    assert shown(toasts) == f"Could not open {tmp_path / 'inside'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from typing import Any
 
@@ -159,6 +160,19 @@ async def test_a_run_that_stopped_for_an_unknown_price_shows_whether_it_was_ente
         questions.start()
         await settle()
         assert [each.kind for each in questions.stopped()] == [kind]
+
+
+async def test_a_server_that_does_not_tell_a_price_does_not_delay_what_waits() -> None:
+    unpriced = dataclasses.replace(STOPPED, limit="unpriced")
+
+    async def silent(_runs: list[str]) -> frozenset[str]:
+        await asyncio.Event().wait()
+        return frozenset()
+
+    questions = WaitingRuns(FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "with_price": silent})))
+    questions.start()
+    await settle()
+    assert [each.kind for each in questions.stopped()] == ["unpriced"]
 
 
 async def test_what_happens_at_a_limit_while_the_list_loads_is_respected() -> None:

@@ -19,7 +19,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.sidebar import chat_rows
 from atelier_desk.desktop.sidebar.importable_files import ChatsFile
 from atelier_desk.desktop.sidebar.workflow_and_chat_import import ChatImportDialog, Importer
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.workflows import Imported
@@ -213,6 +213,19 @@ async def test_exported_workflows_are_selected_in_one_dialog_without_those_that_
     assert [Path(each).stem for each in dialog.rows.chosen()] == ["Frogs", "Newts"]
     dialog.rows.setData(dialog.rows.index(1), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     assert button(dialog, "chats-import").text() == "Import 3 workflows", "a copy can be wanted"
+
+
+async def test_a_full_disk_is_no_damaged_file(exports: FakeAtelier, parent: QWidget, tmp_path: Path) -> None:
+    async def full(_text: str) -> Imported:
+        raise StorageError("The disk is full.")
+
+    exports.set("workflows", "import_", full)
+    dialog, _shown = await dropped(exports, parent, tmp_path, "Frogs", "Newts")
+    button(dialog, "chats-import").click()
+    async with asyncio.timeout(10):
+        while dialog.busy.running:
+            await settle()
+    assert "The disk is full." in dialog.busy.text.text()
 
 
 async def test_a_damaged_workflow_file_shows_the_reason(exports: FakeAtelier, parent: QWidget, tmp_path: Path) -> None:

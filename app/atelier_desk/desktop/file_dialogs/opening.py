@@ -15,8 +15,12 @@ _SEEN_MS = 15_000
 
 def open_path(toasts: ToastHost, path: Path) -> None:
     """Open a file or folder, or say that it could not be opened."""
-    # A program that opens paths may be there for missing ones too: it would show its own error, or none.
-    if not (path.exists() and QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))):
+    try:
+        # A program that opens paths may be there for missing ones too: it would show its own error, or none.
+        there = path.exists()
+    except OSError:  # in a folder that may not be entered
+        there = False
+    if not (there and QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))):
         show_not_opened(toasts, str(path))
 
 

@@ -138,10 +138,6 @@ class WaitingRuns(QObject):
             stopped = {
                 each.run_id: self._stopped.get(each.run_id, each) for key, tree in trees for each in at_limit(tree, key)
             }
-            if unpriced := self._for_a_price(stopped):
-                priced = await self._bridge.engine.teams.with_price(unpriced)
-                kinds = {run_id: "priced" if run_id in priced else "unpriced" for run_id in unpriced}
-                stopped |= {run_id: replace(stopped[run_id], kind=kind) for run_id, kind in kinds.items()}
             known = self._open
             self._open = {
                 each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered
@@ -149,3 +145,11 @@ class WaitingRuns(QObject):
             self.read = True
             self._show_stopped({**stopped, **self._changed_since})
         self.changed.emit()
+        if unpriced := self._for_a_price(self._stopped):
+            self.jobs.start(self._look_for_prices(unpriced), "prices")
+
+    async def _look_for_prices(self, unpriced: list[str]) -> None:
+        """Mark the runs whose model has a price now. The server of such a model may take seconds to answer."""
+        priced = await self._bridge.engine.teams.with_price(unpriced)
+        kinds = {run_id: "priced" if run_id in priced else "unpriced" for run_id in unpriced}
+        self._show_stopped({key: replace(each, kind=kinds.get(key, each.kind)) for key, each in self._stopped.items()})

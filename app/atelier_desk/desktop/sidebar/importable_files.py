@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import read_text
-from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ImportedChats
 from atelier_desk.support.i18n import ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -58,6 +58,8 @@ class WorkflowFiles:
         for number, path in enumerate(self._paths, 1):
             try:
                 each = await self._bridge.engine.workflows.preview(await read_text(path))
+            except StorageError:
+                raise  # of the data folder, not of the file
             except AtelierError:
                 if len(self._paths) == 1:
                     raise
@@ -74,6 +76,8 @@ class WorkflowFiles:
         for number, key in enumerate(chosen, 1):
             try:
                 done = await self._bridge.engine.workflows.import_(await read_text(Path(key)))
+            except StorageError:
+                raise  # of the data folder, not of the file
             except AtelierError:
                 if len(chosen) == 1:
                     raise

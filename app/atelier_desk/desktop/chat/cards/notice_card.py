@@ -21,6 +21,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.engine.services.agent_gallery import current_name
+from atelier_desk.presentation.model_names import unlisted_model_name
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
 from atelier_desk.presentation.unreadable_values import readable, unreadable
@@ -170,7 +171,7 @@ class NoticeCard(EntryWidget):
         return "" if same else current_name(picked.agent_name)
 
     def _model_label(self, provider: str, model: str) -> str:
-        return self._host.models.get((provider, model), model)
+        return self._host.models.get((provider, model)) or unlisted_model_name(provider, model)
 
     def fit(self, width: int) -> int:
         height = self._card.fit(width)

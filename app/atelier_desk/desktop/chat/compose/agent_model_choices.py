@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.domain.agent import Choices, Thinking
+from atelier_desk.domain.provider import STARTER_TITLE
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.presentation.model_names import model_name, provider_name, unlisted_model_name
 from atelier_desk.presentation.permission_profiles import Profile, mode_of, profile_of
@@ -73,8 +74,11 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
 
 
 def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
-    """Labels of models by provider and name, if they differ from the name."""
-    return {(info.provider, info.name): model_name(info) for info in models if info.label}
+    """Labels of models by provider and name, if they differ from the name.
+
+    Without that of the starter model, which follows the language: see ``unlisted_model_name``.
+    """
+    return {(info.provider, info.name): info.label for info in models if info.label not in ("", STARTER_TITLE)}
 
 
 def effort_choices() -> list[PickerItem]:
