@@ -9,7 +9,7 @@ class FailureCode(StrEnum):
     """Every ``code`` in results of Atelier's own tools; users' tools and MCP servers may have others.
 
     Display texts are in ``presentation.call_failure_text``; the model's next step is in the error's text or added by
-    ``tools.calls.next_steps``.
+    ``tools.calls.error_next_steps``.
     """
 
     ASKS_TOO_MUCH = "asks_too_much"

@@ -107,8 +107,8 @@ class UsagePage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._rows: list[UsageRow] | None = None
-        self._leaves_out = False
         """None: not read yet."""
+        self._leaves_out = False
         self._month: MonthUsage | None = None
         self._period = Shown().period
         self.choices = Form(Shown, self, "usage", *SHOWN)
