@@ -315,6 +315,10 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         there = info is not None and used is not None and (used.provider, used.model) != (info.provider, info.name)
         bind_text(self.use_model)
         self.use_model.setVisible(there)
+        # Selecting a row may show or hide the offer: its place stays, so that the table is not moved in a double-click.
+        policy = self.use_model.sizePolicy()
+        policy.setRetainSizeWhenHidden(bool(info is not None and self._users))
+        self.use_model.setSizePolicy(policy)
         if there and self._just_saved:
             self.reveal(self.use_model)
             self._just_saved = False
