@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
@@ -95,6 +95,16 @@ async def test_a_double_click_changes_the_price_of_the_clicked_model_when_the_fi
     qtbot.waitUntil(offer.isVisible)
     QApplication.processEvents()
     assert table.mapTo(page.window(), QPoint()) == before
+
+
+async def test_prices_that_were_entered_are_shown_when_the_server_refuses_the_key(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    atelier.set("providers", "models", ProviderError("The API key was refused."))
+    atelier.set("models", "stored", [ModelInfo(provider="Ollama", name="mine", price_input=1.5, source="user")])
+    await choose(page, "Ollama")
+    assert [info.name for info in page.models.shown] == ["mine"]
+    assert "refused" in page.busy.text.text()
 
 
 async def test_limits_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:

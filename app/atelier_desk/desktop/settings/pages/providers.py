@@ -355,7 +355,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             hidden = self.held.isHidden()  # otherwise the form shows it, with the button that helps
             if name == self.chosen and not self.busy.running and hidden:
                 self.busy.note(error_text(error), "warn")
-            return
+            models = await self.bridge.engine.models.stored(name)
         if name == self.chosen and not self.adding:
             self._found = models
             self._show_models()
