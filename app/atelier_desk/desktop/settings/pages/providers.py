@@ -345,8 +345,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.jobs.start(self._load_models(self.chosen), "models")  # a slow server delays nothing else
 
     async def _load_models(self, name: str) -> None:
-        self._found = []
-        self._show_models()
+        if self.current() is None or any(info.provider != name for info in self._found):
+            self._found = []  # otherwise the selected row stays, and what is being typed in it
+            self._show_models()
         if self.current() is None:
             return
         try:
