@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -213,6 +213,24 @@ async def test_exported_workflows_are_selected_in_one_dialog_without_those_that_
     assert [Path(each).stem for each in dialog.rows.chosen()] == ["Frogs", "Newts"]
     dialog.rows.setData(dialog.rows.index(1), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     assert button(dialog, "chats-import").text() == "Import 3 workflows", "a copy can be wanted"
+
+
+async def test_a_long_title_hides_no_state_and_the_list_does_not_scroll_sideways(
+    atelier: FakeAtelier, parent: QWidget
+) -> None:
+    chat = replace(CHATS[0], source="", title="How the herons of the northern lake nest " * 6, there="h")
+    atelier.set("chats", "preview", ChatFilePreview((chat, CHATS[1]), {}))
+    dialog = await opened(atelier, parent)
+    view, option = dialog.list, QStyleOptionViewItem()
+    view.initViewItemOption(option)
+    assert view.horizontalScrollBar().maximum() == 0
+    option.rect = view.visualRect(dialog.rows.index(0))
+    assert option.rect.width() <= view.viewport().width()
+    view.itemDelegate().initStyleOption(option, dialog.rows.index(0))
+    assert option.text.startswith("How the herons")
+    assert option.text.endswith("already exists, imported as a copy")
+    assert option.fontMetrics.horizontalAdvance(option.text) < option.rect.width()
+    assert "herons" in dialog.rows.index(0).data(Qt.ItemDataRole.ToolTipRole)
 
 
 async def test_a_damaged_workflow_file_shows_the_reason(exports: FakeAtelier, parent: QWidget, tmp_path: Path) -> None:
