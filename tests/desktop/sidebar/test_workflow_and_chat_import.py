@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -226,7 +226,9 @@ async def test_a_long_title_hides_no_state_and_the_list_does_not_scroll_sideways
     assert view.horizontalScrollBar().maximum() == 0
     option.rect = view.visualRect(dialog.rows.index(0))
     assert option.rect.width() <= view.viewport().width()
-    view.itemDelegate().initStyleOption(option, dialog.rows.index(0))
+    rows = view.itemDelegate()
+    assert isinstance(rows, QStyledItemDelegate)
+    rows.initStyleOption(option, dialog.rows.index(0))
     assert option.text.startswith("How the herons")
     assert option.text.endswith("already exists, imported as a copy")
     assert option.fontMetrics.horizontalAdvance(option.text) < option.rect.width()
