@@ -17,7 +17,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
 WIDGETS = "desktop/widgets/"
 LISTED = {
-    "desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose file sizes and types are shown translated"
+    "desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose file sizes and types are shown translated",
+    "desktop/sidebar/chat_rows.py": "rows with check boxes, which a ListRow does not have",
 }
 """Modules of the package that have a delegate of their own, and why."""
 DELEGATES = {"QStyledItemDelegate", "QItemDelegate", "QAbstractItemDelegate"}

@@ -49,6 +49,7 @@ _DEFAULTS: dict[str, Any] = {
     "keys.states": {},
     "keys.store": KeyStore(KeyPlace.KEYRING, "/data/keys.json"),
     "models.list": [],
+    "models.stored": [],
     "providers.list": [],
     "questions.pending": [],
     "approvals.pending": [],

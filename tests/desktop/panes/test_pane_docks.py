@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QDockWidget, QLabel, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDockWidget, QLabel, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView
@@ -293,6 +293,23 @@ async def test_pending_items_are_counted_on_the_tab_of_their_pane(window: MainWi
         switch_language("en")
     window.rail.panes["reports"].waiting.emit(0)
     assert "Reports" in tabs()
+
+
+async def test_a_pane_opened_after_the_column_was_closed_comes_with_the_others(window: MainWindow) -> None:
+    def shown() -> set[str]:
+        return {name for name, dock in window.rail.docks.items() if not dock.isHidden()}
+
+    window.rail.docks["reports"].close()
+    await settle()
+    before = shown()
+    assert "tasks" in before
+    assert "reports" not in before
+    window.toggle_panes()
+    assert shown() == set()
+    child(window.rail.strip, QToolButton, "open-tasks").click()
+    await settle()
+    assert shown() == before
+    assert not window.rail.docks["tasks"].visibleRegion().isEmpty()
 
 
 @pytest.mark.parametrize("size", [(1300, 860), (1300, 700), (1024, 700)])

@@ -6,13 +6,16 @@ from datetime import date
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
@@ -73,6 +76,35 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     find("model-refresh").click()
     await settle()
     assert page.refreshing.text.text() == "What it sent is no list."
+
+
+async def test_a_double_click_changes_the_price_of_the_clicked_model_when_the_first_click_shows_an_offer(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
+    config = AgentConfig(name="Assistant", provider="Ollama", model="m0")
+    atelier.set("agents", "of_default_model", [Agent(id="a", config=config)])
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name=f"m{n}") for n in range(4)])
+    await page.load()
+    await choose(page, "Ollama")
+    table, offer = find("model-table"), find("provider-use")
+    qtbot.waitUntil(lambda: table.height() > 150)
+    assert offer.isHidden(), "the model of the first row is used already"
+    before = table.mapTo(page.window(), QPoint())
+    table.setCurrentCell(3, 3)
+    assert offer.text() == "Use m3 for Assistant"
+    qtbot.waitUntil(offer.isVisible)
+    QApplication.processEvents()
+    assert table.mapTo(page.window(), QPoint()) == before
+
+
+async def test_prices_that_were_entered_are_shown_when_the_server_refuses_the_key(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    atelier.set("providers", "models", ProviderError("The API key was refused."))
+    atelier.set("models", "stored", [ModelInfo(provider="Ollama", name="mine", price_input=1.5, source="user")])
+    await choose(page, "Ollama")
+    assert [info.name for info in page.models.shown] == ["mine"]
+    assert "refused" in page.busy.text.text()
 
 
 async def test_limits_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:

@@ -170,6 +170,23 @@ async def test_the_price_that_a_limit_card_asks_for_has_the_focus(
     qtbot.waitUntil(lambda: in_view(page, table))
 
 
+async def test_the_missing_price_stays_selected_when_the_page_is_loaded_again(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    """The settings window loads a page that it opens, and again when the first price was stored."""
+    atelier.set("providers", "list", [ProviderConfig(name="Server", kind="mistral")])
+    offered = [ModelInfo(provider="Server", name=f"m{n}", price_input=1.0 if n == 7 else None) for n in range(9)]
+    atelier.set("providers", "models", offered)
+    page.show_price("Server", "m7")
+    await settle(20)
+    assert (page.models.chosen.name, page.models.currentColumn()) == ("m7", 4), "the output price is missing"
+    await page.load()
+    await settle(20)
+    assert (page.models.chosen.name, page.models.currentColumn()) == ("m7", 4)
+    page.models.filter("m8")
+    assert page.models.chosen is None, "the selected model is not in view"
+
+
 async def test_the_offer_to_use_a_new_provider_is_in_view_after_saving(
     page: Any, find: Find, atelier: Engine, qtbot: QtBot
 ) -> None:

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -226,6 +226,26 @@ async def test_a_full_disk_is_no_damaged_file(exports: FakeAtelier, parent: QWid
         while dialog.busy.running:
             await settle()
     assert "The disk is full." in dialog.busy.text.text()
+
+
+async def test_a_long_title_hides_no_state_and_the_list_does_not_scroll_sideways(
+    atelier: FakeAtelier, parent: QWidget
+) -> None:
+    chat = replace(CHATS[0], source="", title="How the herons of the northern lake nest " * 6, there="h")
+    atelier.set("chats", "preview", ChatFilePreview((chat, CHATS[1]), {}))
+    dialog = await opened(atelier, parent)
+    view, option = dialog.list, QStyleOptionViewItem()
+    view.initViewItemOption(option)
+    assert view.horizontalScrollBar().maximum() == 0
+    option.rect = view.visualRect(dialog.rows.index(0))
+    assert option.rect.width() <= view.viewport().width()
+    rows = view.itemDelegate()
+    assert isinstance(rows, QStyledItemDelegate)
+    rows.initStyleOption(option, dialog.rows.index(0))
+    assert option.text.startswith("How the herons")
+    assert option.text.endswith("already exists, imported as a copy")
+    assert option.fontMetrics.horizontalAdvance(option.text) < option.rect.width()
+    assert "herons" in dialog.rows.index(0).data(Qt.ItemDataRole.ToolTipRole)
 
 
 async def test_a_damaged_workflow_file_shows_the_reason(exports: FakeAtelier, parent: QWidget, tmp_path: Path) -> None:

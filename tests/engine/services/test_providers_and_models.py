@@ -210,6 +210,7 @@ async def test_corrections_take_precedence_until_they_are_reset(open_atelier: Op
         assert (await atelier.models.info("lab", "test-model")).context_window == 32_768
         assert [model.price_input for model in await atelier.providers.models("lab")] == [1.5]
         assert any(model.name == "test-model" and model.source == "user" for model in await atelier.models.list())
+        assert [model.price_input for model in await atelier.models.stored("lab")] == [1.5], "no server is asked"
         assert (await atelier.models.reset("lab", "test-model")).source != "user"
 
 

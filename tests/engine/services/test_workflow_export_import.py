@@ -66,6 +66,15 @@ async def test_an_exported_workflow_is_imported_unchanged(open_atelier: Opener, 
         assert entries[-1].message.content == "and more"
 
 
+@pytest.mark.parametrize("format", ["json", "md"])
+async def test_no_format_has_the_unsent_draft(open_atelier: Opener, format: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        await atelier.workflows.set_draft(workflow_id, "My salary is a secret")
+        assert "salary" not in await atelier.workflows.export(workflow_id, format)
+        assert (await atelier.workflows.get(workflow_id)).draft == "My salary is a secret"
+
+
 async def test_a_preview_describes_the_file_and_stores_nothing(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)

@@ -163,7 +163,7 @@ class Rail(QWidget):
         """None until the engine is open and it is known which one is to be shown."""
         self._rows = 0
         self.opens: Opening = "once"
-        self._aside = self._was_visible = False
+        self._aside = self._was_visible = self._closed_together = False
         self._fit = Debouncer(self, FIT_MS, self.fit)
         self._fold = Debouncer(self, FOLD_MS, self._fold_vacant)
         self._unfold = Debouncer(self, 0, self._unfold_filled)
@@ -511,6 +511,8 @@ class Rail(QWidget):
             self.drawer.show(name)
         elif not dock.isFloating():
             self.drawer.shut()  # it leaves no room for what opens below the chat
+            if self._closed_together and self.drawer.at_side(name):
+                self.set_visible(True)  # the panes closed with it would otherwise have no tabs
         dock.show()
         dock.raise_()
         if height := self._usual_heights.pop(dock, 0):  # the others may have got theirs from the user meanwhile
@@ -541,6 +543,7 @@ class Rail(QWidget):
             return
         if on and self.opens == "once":
             self.opens = "done"
+        self._closed_together = not on and (self._closed_together or self.visible)
         if not on:
             self.drawer.note()
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names

@@ -122,23 +122,32 @@ class ModelTable(QTableWidget):
         return self._models
 
     def focus_price(self, key: str) -> bool:
-        """Focus the input price of the model with this ``key_of``; False if it is not shown."""
-        row = next((row for row, info in enumerate(self._models) if key_of(info) == key), None)
+        """Focus the missing price of the model with this ``key_of``, else the input price; False if it is not shown."""
+        row = self._row(key)
         if row is not None:
-            self.setCurrentCell(row, COLUMNS.index("price_input"))
+            info = self._models[row]
+            only_output = info.price_input is not None and info.price_output is None
+            self.setCurrentCell(row, COLUMNS.index("price_output" if only_output else "price_input"))
             self.setFocus()
         return row is not None
 
+    def _row(self, key: str) -> int | None:
+        return next((row for row, info in enumerate(self._models) if key_of(info) == key), None)
+
     def _fill(self) -> None:
         found = [info for info in self._all if fits(self._needle, f"{info.name} {info.label} {abilities(info)}")]
+        chosen, column = self.chosen, self.currentColumn()
         self._models = sorted(found, key=lambda info: key_of(info) not in self._favourites)
         self.blockSignals(True)
         self._head()
         self.setRowCount(len(self._models))
         for row, info in enumerate(self._models):
-            for column, field in enumerate(COLUMNS):
-                self.setItem(row, column, self._star(info) if column == STAR else self._item(info, column, field))
+            for each, field in enumerate(COLUMNS):
+                self.setItem(row, each, self._star(info) if each == STAR else self._item(info, each, field))
         self.blockSignals(False)
+        same = self._row(key_of(chosen)) if chosen is not None else None
+        if chosen is not None and same != self.currentRow():  # its model moved, or is filtered out
+            self.setCurrentCell(-1 if same is None else same, column)
         self._fit_height()
 
     def _fit_height(self) -> None:

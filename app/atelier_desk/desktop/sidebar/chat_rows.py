@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListView
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.imported_chat import SOURCES
 from atelier_desk.presentation.chat_import_text import state_text
 from atelier_desk.support.i18n import _, ngettext
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _ROLE = Qt.ItemDataRole
 _Index = QModelIndex | QPersistentModelIndex
+FactsRole = _ROLE.UserRole
+"""The end of a row's text, which is never elided."""
 
 
 class ChatRows(QAbstractListModel):
@@ -83,7 +86,9 @@ class ChatRows(QAbstractListModel):
         chat = self._chats[self._shown[index.row()]]
         if role == _ROLE.CheckStateRole:
             return Qt.CheckState.Checked if chat.key in self._checked else Qt.CheckState.Unchecked
-        return _text(chat) if role == _ROLE.DisplayRole else None
+        if role == _ROLE.ToolTipRole:
+            return plain_tip(_title(chat))
+        return _text(chat) if role == _ROLE.DisplayRole else _facts(chat) if role == FactsRole else None
 
     def setData(self, index: _Index, value: Any, role: int = _ROLE.EditRole) -> bool:
         if role != _ROLE.CheckStateRole or not index.isValid():
@@ -99,8 +104,34 @@ class ChatRows(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable
 
 
+class _RowDelegate(QStyledItemDelegate):
+    """Elides the title of a row, so that its state stays readable."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
+        super().initStyleOption(option, index)
+        facts = str(index.data(FactsRole))
+        style = option.widget.style()
+        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget) + 1
+        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget).width() - 2 * margin
+        metrics = option.fontMetrics
+        option.text = (
+            metrics.elidedText(
+                option.text.removesuffix(facts), Qt.TextElideMode.ElideRight, room - metrics.horizontalAdvance(facts)
+            )
+            + facts
+        )
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """The row takes the width of the list, however long its title is."""
+        return QSize(0, super().sizeHint(option, index).height())
+
+
 class ChatList(QListView):
     """The view. Its rows have one height, so that another text or check box moves none."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(_RowDelegate(self))
 
     def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
         """Paint the rows. ``QListView`` would also lay out all of them, which takes 0.3 s for 30,000."""
@@ -111,7 +142,15 @@ def _can_be_chosen(chat: ChatPreview) -> bool:
     return bool(chat.new_turns) or chat.deleted or not chat.source
 
 
-def _text(chat: ChatPreview) -> str:
+def _title(chat: ChatPreview) -> str:
+    return visible(chat.title) or _("Imported chat")
+
+
+def _facts(chat: ChatPreview) -> str:
     messages = ngettext("{number} message", "{number} messages", chat.messages, number=number(chat.messages))
     facts = [SOURCES.get(chat.source, ""), messages, day(chat.last) if chat.last else "", state_text(chat)]
-    return "  ·  ".join(filter(None, [visible(chat.title) or _("Imported chat"), *facts]))
+    return "  ·  ".join(["", *filter(None, facts)])
+
+
+def _text(chat: ChatPreview) -> str:
+    return _title(chat) + _facts(chat)

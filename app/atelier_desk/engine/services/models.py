@@ -114,9 +114,14 @@ class ModelService:
             try:
                 found += await self._context.providers.models(config.name)
             except ProviderError:
-                stored = await self._context.repos.models.list(config.name)
-                found += [with_learned(await self.assumed(config, row.name), row) for row in stored]
+                found += await self.stored(config.name)
         return found
+
+    async def stored(self, provider: str) -> builtins.list[ModelInfo]:
+        """Return the models of a provider that are known without its server: corrected by the user, or learned."""
+        config = await self._context.providers.get(provider)
+        rows = await self._context.repos.models.list(config.name)
+        return [with_learned(await self.assumed(config, row.name), row) for row in rows]
 
     async def info(self, provider: str, model: str) -> ModelInfo:
         """Return information about one model. If the server does not answer within ``METADATA_S``, the profile's

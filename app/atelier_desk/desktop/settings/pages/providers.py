@@ -315,6 +315,10 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         there = info is not None and used is not None and (used.provider, used.model) != (info.provider, info.name)
         bind_text(self.use_model)
         self.use_model.setVisible(there)
+        # Selecting a row may show or hide the offer: its place stays, so that the table is not moved in a double-click.
+        policy = self.use_model.sizePolicy()
+        policy.setRetainSizeWhenHidden(bool(info is not None and self._users))
+        self.use_model.setSizePolicy(policy)
         if there and self._just_saved:
             self.reveal(self.use_model)
             self._just_saved = False
@@ -341,8 +345,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.jobs.start(self._load_models(self.chosen), "models")  # a slow server delays nothing else
 
     async def _load_models(self, name: str) -> None:
-        self._found = []
-        self._show_models()
+        if self.current() is None or any(info.provider != name for info in self._found):
+            self._found = []  # otherwise the selected row stays, and what is being typed in it
+            self._show_models()
         if self.current() is None:
             return
         try:
@@ -351,7 +356,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             hidden = self.held.isHidden()  # otherwise the form shows it, with the button that helps
             if name == self.chosen and not self.busy.running and hidden:
                 self.busy.note(error_text(error), "warn")
-            return
+            models = await self.bridge.engine.models.stored(name)
         if name == self.chosen and not self.adding:
             self._found = models
             self._show_models()

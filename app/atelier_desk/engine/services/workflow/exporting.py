@@ -105,7 +105,8 @@ class WorkflowExport(Service):
             format="atelier-workflow",
             version=1,
             exported_at=self._context.clock.now(),
-            workflow=workflow.model_copy(update={"draft_attachments": ()}),  # no event names their bytes
+            # A file is passed on: what was typed and attached, but not sent, stays here.
+            workflow=workflow.model_copy(update={"draft": "", "draft_attachments": ()}),
             runs=tuple(runs),
             events=tuple(events),
             messages=tuple(
