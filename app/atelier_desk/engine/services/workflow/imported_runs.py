@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.approval import (
     ApprovalKind,
@@ -46,7 +45,8 @@ def held(file: WorkflowFile) -> WorkflowFile:
     added: list[RunEvent] = []
     asked: list[ApprovalRequest] = []
     begun: set[tuple[str, str]] = set()
-    waiting_requests: dict[str, ApprovalRequest] = {}
+    as_called: dict[str, ApprovalRequest] = {}
+    waiting_rows: dict[str, ApprovalRequest] = {}
     over: dict[str, UserQuestion] = {}
     ended: dict[tuple[str, str], ToolExecution] = {}
     usage = Usage()
@@ -59,7 +59,9 @@ def held(file: WorkflowFile) -> WorkflowFile:
         run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
         usage += run.usage
         if state is not None:
-            waiting_requests |= {each.id: _as_called(each, state) for each in state.requests}
+            named = {each.id: _as_called(each, state) for each in state.requests}
+            as_called |= named
+            waiting_rows |= {id: each for id, each in named.items() if _waits(state, each.call_id)}
         for request in _allowed(file, state) if state is not None else ():
             event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
             before, state = state, reduce(state, event)
@@ -90,10 +92,10 @@ def held(file: WorkflowFile) -> WorkflowFile:
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    open_rows = (each for each in file.approvals if each.id not in waiting_requests)
-    # One without a call of the journal waits for nothing: it could only mislead.
+    open_rows = (each for each in file.approvals if each.id not in as_called)
+    # One without a waiting call of the journal waits for nothing: it could only mislead.
     shown = (each for each in open_rows if each.status is not ApprovalStatus.PENDING)
-    approvals = (*shown, *waiting_requests.values(), *asked)
+    approvals = (*shown, *waiting_rows.values(), *asked)
     pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
     questions = tuple(over.get(each.id, each) for each in file.questions)
     waiting = sum(each.status is QuestionStatus.PENDING for each in questions)
@@ -102,7 +104,7 @@ def held(file: WorkflowFile) -> WorkflowFile:
     kept = {
         "workflow": workflow,
         "runs": tuple(runs),
-        "events": (*(_with_requests(_not_again(event, begun), waiting_requests) for event in file.events), *added),
+        "events": (*(_with_requests(_not_again(event, begun), as_called) for event in file.events), *added),
         "approvals": approvals,
         "questions": questions,
         "executions": tuple(ended.get((each.run_id, each.call_id), each) for each in file.executions),
@@ -123,16 +125,29 @@ def _as_called(request: ApprovalRequest, state: RunState) -> ApprovalRequest:
     Its words, values, risk and rules are those of the file, which may say anything, and its timeout could approve it.
     """
     call = state.call(request.call_id)
-    shown: dict[str, Any] = {
-        "kind": ApprovalKind.TOOL,
-        "tool": call.call.name if call is not None else request.tool,
-        "arguments": call.call.arguments if call is not None else {},
-        "risk": "high",
-        "timeout_s": state.approvals.timeout_s,
-        "on_timeout": state.approvals.on_timeout,
-    }
-    kept = ("id", "workflow_id", "run_id", "root_run_id", "call_id", "agent_id", "lineage", "round", "created_at")
-    return ApprovalRequest(**{name: getattr(request, name) for name in kept}, **shown, agent_name=state.agent.name)
+    return ApprovalRequest(
+        id=request.id,
+        workflow_id=state.workflow_id,
+        run_id=state.run_id,
+        root_run_id=state.root_run_id,
+        call_id=request.call_id,
+        agent_id=state.agent_id,
+        agent_name=state.agent.name,
+        lineage=state.lineage,
+        kind=ApprovalKind.TOOL,
+        tool=call.call.name if call is not None else request.tool,
+        arguments=call.call.arguments if call is not None else {},
+        risk="high",
+        timeout_s=state.approvals.timeout_s,
+        on_timeout=state.approvals.on_timeout,
+        round=request.round,
+        created_at=request.created_at,
+    )
+
+
+def _waits(state: RunState, call_id: str) -> bool:
+    call = state.call(call_id)
+    return call is not None and call.status == "asked" and not state.status.final
 
 
 def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
