@@ -12,6 +12,7 @@ from atelier_desk.domain.approval import (
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
+    ChildFinished,
     EventBody,
     PauseReason,
     QuestionAnswered,
@@ -21,6 +22,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
+from atelier_desk.domain.sub_agent import ChildStatus
 from atelier_desk.domain.workflow import Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection_base import RunTotals
@@ -69,7 +71,7 @@ def held(file: WorkflowFile) -> WorkflowFile:
             added.append(event)
             asked.append(request)
             run = run.model_copy(update={"last_seq": event.seq})
-        for body in _end_waiting_calls(state) if state is not None else ():
+        for body in _end_waiting(state) if state is not None else ():
             event = _next_event(run, stream_seq, body)
             before, state = state, reduce(state, event)
             out = project(event, before, state, RunTotals())
@@ -164,10 +166,11 @@ def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
     )
 
 
-def _end_waiting_calls(state: RunState) -> list[EventBody]:
-    """Return events that end calls waiting for answers to their servers.
+def _end_waiting(state: RunState) -> list[EventBody]:
+    """Return events that end calls waiting for answers to their servers, and sub-agents that were not started.
 
-    An answer would repeat them at whatever server has that name here, without anybody being asked.
+    An answer would repeat the calls at whatever server has that name here, and the next step would start the
+    sub-agents, without anybody being asked.
     """
     if state.status.final:
         return []
@@ -181,6 +184,11 @@ def _end_waiting_calls(state: RunState) -> list[EventBody]:
     for call in calls:
         tool = call.intent.tool if call.intent else call.call.name
         bodies.append(call_finished(call.call.id, tool, ToolResult.failure(why, "imported")))
+    why = "It was planned where this workflow comes from, and not started. Start it again if it is needed."
+    bodies += [
+        ChildFinished(child_id=each, status=ChildStatus.NOT_RUN, error=why)
+        for each in dict.fromkeys(plan.id for plan in state.plans)
+    ]
     return bodies
 
 

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import (
+    Ancestor,
     ApprovalPolicy,
     ApprovalRequest,
     ApprovalScope,
-    ApprovalSettings,
 )
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
@@ -38,6 +39,7 @@ from atelier_desk.domain.imported_chat import ChatPreview
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
@@ -170,7 +172,7 @@ def _check_usage(event: RunEvent) -> None:
 
 
 def _check_order(file: WorkflowFile) -> None:
-    """Check that the chains of previous and parent runs end."""
+    """Check that the chains of previous and parent runs end, and that rows and journals name the same parents."""
     links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
     started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
     links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
@@ -181,6 +183,9 @@ def _check_order(file: WorkflowFile) -> None:
         order.prepare()
     except CycleError as error:
         raise _damaged(f"run {error.args[1][0]} follows itself") from None
+    parents = {run.id: run.parent_run_id for run in file.runs}
+    if (other := next((id for id, body in started if body.parent_run_id != parents.get(id)), None)) is not None:
+        raise _damaged(f"run {other} names another parent in its journal")
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
@@ -199,18 +204,23 @@ def _check_artefacts(file: WorkflowFile) -> None:
             raise _damaged(f"the file {each.sha256} is not the one that was made")
 
 
-def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
+def _without_grants(file: WorkflowFile, settings: Settings) -> WorkflowFile:
     """Return the file without permissions granted elsewhere.
 
-    No file grants a folder of this machine or lets an agent work unasked; a person does. Calls approved there that have
-    not begun are asked about again (``imported_runs.held``).
+    No file grants a folder of this machine, lets an agent work unasked or start more sub-agents than the settings
+    allow; a person does. Calls approved there that have not begun are asked about again (``imported_runs.held``).
     """
+    lineages = _lineages(file)
     # Its messages and memories are outside content. A name that looks like a file path could count as being in a
     # trusted folder.
     name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
     tainted = taint_sources.merged((_("{name} (imported)", name=name),))
     events = tuple(
-        event.model_copy(update={"body": _marked(_body_without_grants(event.body, approvals, tainted))})
+        event.model_copy(
+            update={
+                "body": _marked(_body_without_grants(event.body, settings, tainted, lineages.get(event.run_id, ())))
+            }
+        )
         for event in file.events
     )
     runs = tuple(run.model_copy(update={"tainted": taint_sources.merged(tainted, run.tainted)}) for run in file.runs)
@@ -235,10 +245,28 @@ def _marked(body: EventBody) -> EventBody:
     return body.model_copy(update={"imported": True}) if isinstance(usage, Usage) and usage.was_used else body
 
 
-def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
+def _lineages(file: WorkflowFile) -> dict[str, tuple[Ancestor, ...]]:
+    """Return the runs above each run, root first: they decide how deep it is, and whose team it belongs to."""
+    names = {event.run_id: event.body.agent.name for event in file.events if isinstance(event.body, RunStarted)}
+    parents = {run.id: run.parent_run_id for run in file.runs}
+    found: dict[str, tuple[Ancestor, ...]] = {}
+    for run_id in parents:
+        above: list[Ancestor] = []
+        each = parents[run_id]
+        while each:
+            above.insert(0, Ancestor(run_id=each, agent_name=names.get(each, "")))
+            each = parents[each]
+        found[run_id] = tuple(above)
+    return found
+
+
+def _body_without_grants(
+    body: EventBody, settings: Settings, tainted: tuple[str, ...], lineage: tuple[Ancestor, ...]
+) -> EventBody:
     without: dict[str, Any]
     match body:
         case RunStarted():
+            approvals = settings.approvals
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
             mode = asking_mode(body.approvals.mode)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
@@ -247,6 +275,10 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
                 "trusted": (),
                 "instructions": (),
                 "skills": (),
+                "attachments": _without_paths(body.attachments),
+                "lineage": lineage,
+                "depth": len(lineage),
+                "max_depth": min(body.max_depth, settings.max_depth),
                 "tainted": taint_sources.merged(tainted, body.tainted),
             }
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
@@ -254,9 +286,11 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
         case UserMessage():
             agent = _asking(body.agent) if body.agent is not None else None
-            # A path names a file of the other machine, and here perhaps another one.
-            attached = tuple(each.model_copy(update={"path": ""}) for each in body.attachments)
-            without = {"agent": agent, "invoked": _nowhere(body.invoked), "attachments": attached}
+            without = {
+                "agent": agent,
+                "invoked": _nowhere(body.invoked),
+                "attachments": _without_paths(body.attachments),
+            }
             return body.model_copy(update=without)
         case QueueChanged():
             return body.model_copy(update={"invoked": {name: _nowhere(each) for name, each in body.invoked.items()}})
@@ -269,6 +303,11 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
                 }
             )
     return body
+
+
+def _without_paths(attachments: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    """Return attachments without paths: each names a file of the other machine, and here perhaps another one."""
+    return tuple(each.model_copy(update={"path": ""}) for each in attachments)
 
 
 def _nowhere(invoked: Invocation | None) -> Invocation | None:
@@ -298,17 +337,17 @@ def _damaged(problem: str) -> UsageError:
     return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
 
 
-def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
+def checked(text: str | bytes, settings: Settings) -> tuple[WorkflowFile, tuple[str, ...]]:
     """Return the checked file without its permissions, and its workspace; takes a second for 10 MB.
 
-    ``approvals`` replace those of the exporter in its runs.
+    The approvals of ``settings`` replace those of the exporter in its runs.
 
     Raises:
         UsageError: it is not a workflow file, or damaged.
     """
     file = parse(text)
     check(file)
-    return _without_grants(file, approvals), file.workflow.workspace
+    return _without_grants(file, settings), file.workflow.workspace
 
 
 def described(text: str | bytes) -> ChatPreview:
