@@ -37,7 +37,7 @@ def cut_after_planning(file: dict[str, Any]) -> None:
     planned = of_type(file, "children_planned")[0]
     (root,) = [run for run in file["runs"] if run["id"] == planned["run_id"]]
     mine = [each for each in file["events"] if each["run_id"] == root["id"] and each["seq"] <= planned["seq"]]
-    rows = {name: [] for name in ("messages", "executions", "tasks", "approvals", "frames")}
+    rows: dict[str, list[object]] = {name: [] for name in ("messages", "executions", "tasks", "approvals", "frames")}
     file |= {"events": mine, "runs": [root | {"last_seq": planned["seq"], "status": "paused"}], **rows}
 
 
