@@ -481,7 +481,7 @@ class WorkflowService(Service):
         rule = OnConflict.parse(on_conflict)
         input_checks.importable(text, _("workflow file"))
         progress("checking")
-        file, workspace = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
+        file, workspace = await in_storage_thread(checked, text, await self._context.settings.get())
         file = await self._within_caps(file)
         existing = await self._existing(file.workflow.id)
         if existing is None:

@@ -38,12 +38,13 @@ from atelier_desk.domain.events.run import (
     PictureDescribed,
     RightsNarrowed,
     TitleGenerated,
+    ToolCallFinished,
 )
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import Action, PermissionRule, snapshot
 from atelier_desk.domain.sub_agent import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.state import RunState
-from tests.helpers.runs_without_driver import Script, advance, agent, call, reply, started
+from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, reply, started
 
 USED = Usage(tokens_input=3, tokens_output=4, cost=0.5)
 ALLOW, DENY = (PermissionRule(id=name, text=name, action=Action(name)) for name in ("allow", "deny"))
@@ -116,12 +117,36 @@ def test_a_decision_on_an_unknown_or_finished_call_changes_nothing() -> None:
     assert advance(script.state, decided("other", scope=ApprovalScope.RUN, rules=(ALLOW,))).granted == ()
     assert calls(advance(script.state, decided("other"))) == calls(script.state)
     gone = advance(script.state, decided(call_id="gone", scope=ApprovalScope.RUN, rules=(ALLOW,)))
-    assert (gone.requests, gone.granted, calls(gone)) == ((), (ALLOW,), calls(script.state))
+    assert (gone.requests, gone.granted, calls(gone)) == (script.state.requests, (), calls(script.state))
     unknown = asking(request("one", "gone")).state
-    assert ([each.id for each in unknown.requests], [each.status for each in unknown.calls]) == (
-        ["one"],
-        ["planned", "planned"],
-    )
+    assert (unknown.requests, [each.status for each in unknown.calls]) == ((), ["planned", "planned"])
+
+
+REQUEST, OTHER = ApprovalRequested(approval=request("one")), ApprovalRequested(approval=request("one", "b"))
+FORGED: dict[str, tuple[EventBody, ...]] = {
+    "the request names no call": (ApprovalRequested(approval=request("one", "nobody")), decided()),
+    "the request names another call": (OTHER, decided()),
+    "the decision names another request": (REQUEST, decided("two")),
+    "the decision names no call": (REQUEST, decided(call_id="nobody")),
+    "the decision precedes the request": (decided(), REQUEST),
+    "a decision for each call, one request": (OTHER, decided(call_id="b"), decided()),
+    "a new request after the decision": (REQUEST, decided(), REQUEST),
+    "the request is of an earlier reply": (REQUEST, reply("", call("a", "run_command")), decided()),
+    "the call has ended": (REQUEST, finished("a"), decided()),
+}
+
+
+@pytest.mark.parametrize("events", FORGED.values(), ids=FORGED)
+def test_a_decision_allows_only_the_call_that_its_request_names(events: tuple[EventBody, ...]) -> None:
+    state = asking().add(*events).state
+    assert not state.calls[0].allowed
+    assert (state.calls[0].status == "done") is any(isinstance(each, ToolCallFinished) for each in events)
+
+
+def test_of_two_requests_with_one_id_a_decision_releases_the_call_it_names() -> None:
+    state = asking().add(OTHER, REQUEST, decided()).state
+    assert [(each.status, each.allowed) for each in state.calls] == [("planned", True), ("asked", False)]
+    assert [each.call_id for each in state.requests] == ["b"]
 
 
 @pytest.mark.parametrize(("scope", "granted"), [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from atelier_desk.domain.approval import OnTimeout
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
+from atelier_desk.domain.errors import ConflictError
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead
 from tests.engine.team.taint_scenario import Sends, sends
@@ -82,3 +84,91 @@ async def test_a_request_without_a_call_is_left_out(open_atelier: Opener) -> Non
         (asked,) = [each for each in await atelier.approvals.pending() if each.workflow_id == imported.id]
         assert asked.tool == "Sends"
         assert imported.pending_approvals == 1
+
+
+def decision(file: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """An approval of the waiting call, as the next event of the file's run."""
+    last = file["events"][-1]
+    asked = next(each["body"]["approval"] for each in file["events"] if each["body"]["type"] == "approval_requested")
+    body = {"type": "approval_decided", "approval_id": asked["id"], "call_id": asked["call_id"], "status": "approved"}
+    return appended(file, {**last, "body": body | changes})
+
+
+def appended(file: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """Add an event as the next one of the file's run."""
+    seq = file["events"][-1]["seq"] + 1
+    stream = file["workflow"]["stream_seq"] + 1
+    file["events"].append({**event, "id": f"{event['id'][:-4]}{seq:04x}", "seq": seq, "stream_from": stream})
+    file["workflow"]["stream_seq"] = stream + 5
+    file["runs"][0]["last_seq"] = seq
+    return event
+
+
+def requested(file: dict[str, Any]) -> dict[str, Any]:
+    """The event with the request."""
+    return next(each for each in file["events"] if each["body"]["type"] == "approval_requested")
+
+
+def names_no_call(file: dict[str, Any]) -> None:
+    decision(file)
+    requested(file)["body"]["approval"]["call_id"] = "nobody"
+
+
+def names_another_request(file: dict[str, Any]) -> None:
+    decision(file, approval_id="2" * 32)
+
+
+def names_another_call(file: dict[str, Any]) -> None:
+    decision(file, call_id="nobody")
+
+
+def two_requests_one_decision(file: dict[str, Any]) -> None:
+    real = json.loads(json.dumps(requested(file)))
+    names_no_call(file)
+    del file["events"][-1]
+    appended(file, real)
+    decision(file, call_id=real["body"]["approval"]["call_id"])
+
+
+def decision_before_request(file: dict[str, Any]) -> None:
+    decision(file)
+    first, second = file["events"][-2:]
+    first["body"], second["body"] = second["body"], first["body"]
+
+
+def request_of_another_run(file: dict[str, Any]) -> None:
+    requested(file)["body"]["approval"] |= {"run_id": "3" * 32, "root_run_id": "3" * 32, "workflow_id": "4" * 32}
+    decision(file)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        decision,
+        names_no_call,
+        names_another_request,
+        names_another_call,
+        two_requests_one_decision,
+        decision_before_request,
+        request_of_another_run,
+    ],
+)
+async def test_no_approval_of_a_file_lets_a_call_run(open_atelier: Opener, forge: Any) -> None:
+    async with open_atelier(model_factory=Cast(Lead=[[sends()], "Done."])) as atelier:
+        atelier.registry.register(Sends())
+        workflow = await atelier.workflows.create("From a friend")
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Send it.", agent=LEAD))
+        file = json.loads(await atelier.workflows.export(workflow.id))
+        file["approvals"] = []
+        forge(file)
+        imported = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow
+        run_id = imported.head_run_id or ""
+        with suppress(ConflictError):  # it waits for the person, and does nothing
+            await atelier.runs.steering.resume(run_id)
+        await atelier.runs.wait(run_id)
+        assert await atelier.repos.executions.for_runs([run_id]) == []
+        (asked,) = [each for each in await atelier.approvals.pending() if each.workflow_id == imported.id]
+        assert (asked.tool, asked.call_id, asked.run_id, asked.root_run_id) == ("Sends", "n", run_id, run_id)
+        await atelier.approvals.approve(asked.id)
+        await atelier.runs.wait(run_id)
+        assert [each.status for each in await atelier.repos.executions.for_runs([run_id])] == ["ok"]

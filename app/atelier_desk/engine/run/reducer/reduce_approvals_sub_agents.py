@@ -33,14 +33,18 @@ from atelier_desk.policy.permissions import taint_sources
 
 @on(ApprovalRequested)
 def _approval_requested(state: RunState, body: ApprovalRequested, event: RunEvent) -> RunState:
-    state = evolve(state, requests=(*state.requests, body.approval))
     call = state.call(body.approval.call_id)
-    return with_call(state, replace(call, status="asked")) if call is not None else state
+    if call is None:
+        return state
+    state = evolve(state, requests=(*state.requests, body.approval))
+    return with_call(state, replace(call, status="asked", allowed=False))
 
 
 @on(ApprovalDecided)
 def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -> RunState:
-    asked = next((request for request in state.requests if request.id == body.approval_id), None)
+    # A decision is valid only for the call that a person was shown: a workflow may come from a file.
+    named = (body.approval_id, body.call_id)
+    asked = next((request for request in state.requests if (request.id, request.call_id) == named), None)
     if asked is None:
         return state
     state = evolve(state, requests=tuple(request for request in state.requests if request is not asked))
@@ -49,7 +53,7 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
     if body.scope is not ApprovalScope.ONCE:
         state = evolve(state, granted=(*state.granted, *body.rules))
     call = state.call(body.call_id)
-    if call is None:
+    if call is None or call.status != "asked":
         return state
     changed = call.call
     if body.arguments is not None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
@@ -16,50 +16,40 @@ from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import (
-    ApprovalKind,
+    Ancestor,
     ApprovalPolicy,
     ApprovalRequest,
     ApprovalScope,
-    ApprovalSettings,
-    ApprovalStatus,
 )
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
-    ApprovalRequested,
     ChildrenPlanned,
     EventBody,
-    PauseReason,
-    QuestionAnswered,
     QueueChanged,
     RunEvent,
-    RunPaused,
     RunStarted,
     TaskChanged,
     ToolCallFinished,
-    ToolCallStarted,
     UserMessage,
 )
 from atelier_desk.domain.imported_chat import ChatPreview
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
-from atelier_desk.domain.question import QuestionStatus, UserQuestion
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
-from atelier_desk.engine.run.projection.event_projection import project
-from atelier_desk.engine.run.projection.projection_base import RunTotals
-from atelier_desk.engine.run.reducer.next_step import Wait, next_step
-from atelier_desk.engine.run.reducer.reduce import fold, reduce
-from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.tool_result_events import call_finished
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service import Service
+from atelier_desk.engine.services.workflow import imported_runs
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.policy.permissions import taint_sources
@@ -70,7 +60,6 @@ from atelier_desk.storage.search.request_usage_tables import MOST
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.tools.calls.outcomes import ToolResult
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +172,7 @@ def _check_usage(event: RunEvent) -> None:
 
 
 def _check_order(file: WorkflowFile) -> None:
-    """Check that the chains of previous and parent runs end."""
+    """Check that the chains of previous and parent runs end, and that rows and journals name the same parents."""
     links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
     started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
     links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
@@ -194,6 +183,9 @@ def _check_order(file: WorkflowFile) -> None:
         order.prepare()
     except CycleError as error:
         raise _damaged(f"run {error.args[1][0]} follows itself") from None
+    parents = {run.id: run.parent_run_id for run in file.runs}
+    if (other := next((id for id, body in started if body.parent_run_id != parents.get(id)), None)) is not None:
+        raise _damaged(f"run {other} names another parent in its journal")
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
@@ -212,18 +204,23 @@ def _check_artefacts(file: WorkflowFile) -> None:
             raise _damaged(f"the file {each.sha256} is not the one that was made")
 
 
-def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
+def _without_grants(file: WorkflowFile, settings: Settings) -> WorkflowFile:
     """Return the file without permissions granted elsewhere.
 
-    No file grants a folder of this machine or lets an agent work unasked; a person does. Calls approved there that have
-    not begun are asked about again (``_held``).
+    No file grants a folder of this machine, lets an agent work unasked or start more sub-agents than the settings
+    allow; a person does. Calls approved there that have not begun are asked about again (``imported_runs.held``).
     """
+    lineages = _lineages(file)
     # Its messages and memories are outside content. A name that looks like a file path could count as being in a
     # trusted folder.
     name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
     tainted = taint_sources.merged((_("{name} (imported)", name=name),))
     events = tuple(
-        event.model_copy(update={"body": _marked(_body_without_grants(event.body, approvals, tainted))})
+        event.model_copy(
+            update={
+                "body": _marked(_body_without_grants(event.body, settings, tainted, lineages.get(event.run_id, ())))
+            }
+        )
         for event in file.events
     )
     runs = tuple(run.model_copy(update={"tainted": taint_sources.merged(tainted, run.tainted)}) for run in file.runs)
@@ -248,10 +245,28 @@ def _marked(body: EventBody) -> EventBody:
     return body.model_copy(update={"imported": True}) if isinstance(usage, Usage) and usage.was_used else body
 
 
-def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
+def _lineages(file: WorkflowFile) -> dict[str, tuple[Ancestor, ...]]:
+    """Return the runs above each run, root first: they decide how deep it is, and whose team it belongs to."""
+    names = {event.run_id: event.body.agent.name for event in file.events if isinstance(event.body, RunStarted)}
+    parents = {run.id: run.parent_run_id for run in file.runs}
+    found: dict[str, tuple[Ancestor, ...]] = {}
+    for run_id in parents:
+        above: list[Ancestor] = []
+        each = parents[run_id]
+        while each:
+            above.insert(0, Ancestor(run_id=each, agent_name=names.get(each, "")))
+            each = parents[each]
+        found[run_id] = tuple(above)
+    return found
+
+
+def _body_without_grants(
+    body: EventBody, settings: Settings, tainted: tuple[str, ...], lineage: tuple[Ancestor, ...]
+) -> EventBody:
     without: dict[str, Any]
     match body:
         case RunStarted():
+            approvals = settings.approvals
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
             mode = asking_mode(body.approvals.mode)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
@@ -260,6 +275,10 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
                 "trusted": (),
                 "instructions": (),
                 "skills": (),
+                "attachments": _without_paths(body.attachments),
+                "lineage": lineage,
+                "depth": len(lineage),
+                "max_depth": min(body.max_depth, settings.max_depth),
                 "tainted": taint_sources.merged(tainted, body.tainted),
             }
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
@@ -267,9 +286,11 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
         case UserMessage():
             agent = _asking(body.agent) if body.agent is not None else None
-            # A path names a file of the other machine, and here perhaps another one.
-            attached = tuple(each.model_copy(update={"path": ""}) for each in body.attachments)
-            without = {"agent": agent, "invoked": _nowhere(body.invoked), "attachments": attached}
+            without = {
+                "agent": agent,
+                "invoked": _nowhere(body.invoked),
+                "attachments": _without_paths(body.attachments),
+            }
             return body.model_copy(update=without)
         case QueueChanged():
             return body.model_copy(update={"invoked": {name: _nowhere(each) for name, each in body.invoked.items()}})
@@ -282,6 +303,11 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
                 }
             )
     return body
+
+
+def _without_paths(attachments: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    """Return attachments without paths: each names a file of the other machine, and here perhaps another one."""
+    return tuple(each.model_copy(update={"path": ""}) for each in attachments)
 
 
 def _nowhere(invoked: Invocation | None) -> Invocation | None:
@@ -311,17 +337,17 @@ def _damaged(problem: str) -> UsageError:
     return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
 
 
-def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
+def checked(text: str | bytes, settings: Settings) -> tuple[WorkflowFile, tuple[str, ...]]:
     """Return the checked file without its permissions, and its workspace; takes a second for 10 MB.
 
-    ``approvals`` replace those of the exporter in its runs.
+    The approvals of ``settings`` replace those of the exporter in its runs.
 
     Raises:
         UsageError: it is not a workflow file, or damaged.
     """
     file = parse(text)
     check(file)
-    return _without_grants(file, approvals), file.workflow.workspace
+    return _without_grants(file, settings), file.workflow.workspace
 
 
 def described(text: str | bytes) -> ChatPreview:
@@ -407,9 +433,9 @@ class WorkflowWriter(Service):
 
 def _rows(file: WorkflowFile) -> WorkflowRows:
     """Return the rows of a file."""
-    file = _held(file)
+    file = imported_runs.held(file)
     return WorkflowRows(
-        workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+        workflow=file.workflow.model_copy(update={"status": imported_runs.status_at_rest(file), "deleted_at": None}),
         commit=Commit(
             events=file.events,
             runs=file.runs,
@@ -426,173 +452,3 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
         reports=tuple((each.report, each.text) for each in file.reports),
         ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
     )
-
-
-def _held(file: WorkflowFile) -> WorkflowFile:
-    """Pause every unfinished run as by hand, also one that waited for a step or at a limit, so that no start of the
-    program lets its agents work, and nothing here waits for what somebody elsewhere began: the file is untrusted.
-
-    What a run would do, its status and its usage are derived from its journal; the file's values are not trusted, and
-    usage of deleted branches is dropped. The pause is an ordinary journal event with one stream event. A run that waits
-    for a person's answer keeps waiting. Calls approved elsewhere that have not begun are asked about again, and
-    interrupted ones are not repeated: resuming does nothing that this person was not asked about.
-    """
-    runs: list[Run] = []
-    added: list[RunEvent] = []
-    asked: list[ApprovalRequest] = []
-    begun: set[tuple[str, str]] = set()
-    waiting_requests: dict[str, ApprovalRequest] = {}
-    over: dict[str, UserQuestion] = {}
-    ended: dict[tuple[str, str], ToolExecution] = {}
-    usage = Usage()
-    stream_seq = file.workflow.stream_seq
-    for run in file.runs:
-        try:
-            state = fold(event for event in file.events if event.run_id == run.id)
-        except ValueError:
-            state = None
-        run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
-        usage += run.usage
-        if state is not None:
-            waiting_requests |= {each.id: _as_called(each, state) for each in state.requests}
-        for request in _allowed(file, state) if state is not None else ():
-            event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
-            before, state = state, reduce(state, event)
-            stream_seq += len(project(event, before, state, RunTotals()).payloads)
-            added.append(event)
-            asked.append(request)
-            run = run.model_copy(update={"last_seq": event.seq})
-        for body in _end_waiting_calls(state) if state is not None else ():
-            event = _next_event(run, stream_seq, body)
-            before, state = state, reduce(state, event)
-            out = project(event, before, state, RunTotals())
-            stream_seq += len(out.payloads)
-            added.append(event)
-            over |= {each.id: each for each in out.questions}
-            ended |= {(each.run_id, each.call_id): each for each in out.executions}
-            run = run.model_copy(update={"last_seq": event.seq})
-        begun |= (
-            {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
-        )
-        if state is None:
-            # Nothing can or may drive it.
-            run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
-        elif _to_pause(state):
-            pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
-            stream_seq += 1
-            added.append(pause)
-            run = run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq})
-        else:
-            run = run.model_copy(update={"status": state.status})
-        runs.append(run)
-    open_rows = (each for each in file.approvals if each.id not in waiting_requests)
-    # One without a call of the journal waits for nothing: it could only mislead.
-    shown = (each for each in open_rows if each.status is not ApprovalStatus.PENDING)
-    approvals = (*shown, *waiting_requests.values(), *asked)
-    pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
-    questions = tuple(over.get(each.id, each) for each in file.questions)
-    waiting = sum(each.status is QuestionStatus.PENDING for each in questions)
-    counts = {"pending_approvals": pending, "pending_questions": waiting if over else file.workflow.pending_questions}
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage, **counts})
-    kept = {
-        "workflow": workflow,
-        "runs": tuple(runs),
-        "events": (*(_with_requests(_not_again(event, begun), waiting_requests) for event in file.events), *added),
-        "approvals": approvals,
-        "questions": questions,
-        "executions": tuple(ended.get((each.run_id, each.call_id), each) for each in file.executions),
-    }
-    return file.model_copy(update=kept)
-
-
-def _with_requests(event: RunEvent, waiting: Mapping[str, ApprovalRequest]) -> RunEvent:
-    body = event.body
-    if isinstance(body, ApprovalRequested) and body.approval.id in waiting:
-        return event.model_copy(update={"body": body.model_copy(update={"approval": waiting[body.approval.id]})})
-    return event
-
-
-def _as_called(request: ApprovalRequest, state: RunState) -> ApprovalRequest:
-    """Return a request that shows the call as the journal has it, which is what an approval would run.
-
-    Its words, values, risk and rules are those of the file, which may say anything, and its timeout could approve it.
-    """
-    call = state.call(request.call_id)
-    shown: dict[str, Any] = {
-        "kind": ApprovalKind.TOOL,
-        "tool": call.call.name if call is not None else request.tool,
-        "arguments": call.call.arguments if call is not None else {},
-        "risk": "high",
-        "timeout_s": state.approvals.timeout_s,
-        "on_timeout": state.approvals.on_timeout,
-    }
-    kept = ("id", "workflow_id", "run_id", "root_run_id", "call_id", "agent_id", "lineage", "round", "created_at")
-    return ApprovalRequest(**{name: getattr(request, name) for name in kept}, **shown, agent_name=state.agent.name)
-
-
-def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
-    body = event.body
-    if isinstance(body, ToolCallStarted) and body.idempotent and (event.run_id, body.call_id) in begun:
-        return event.model_copy(update={"body": body.model_copy(update={"idempotent": False})})
-    return event
-
-
-def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
-    """Return an event after everything the file has of a run, following stream event ``stream_seq``."""
-    return RunEvent(
-        workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body
-    )
-
-
-def _end_waiting_calls(state: RunState) -> list[EventBody]:
-    """Return events that end calls waiting for answers to their servers.
-
-    An answer would repeat them at whatever server has that name here, without anybody being asked.
-    """
-    if state.status.final:
-        return []
-    calls = [call for call in state.open_calls if call.input is not None]
-    ids = {call.call.id for call in calls}
-    asked = [each for each in state.questions if each.spec.asker is not None or each.call_id in ids]
-    bodies: list[EventBody] = [
-        QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in asked
-    ]
-    why = "This call waited for its server where this workflow comes from. It was ended: make it again if it is needed."
-    for call in calls:
-        tool = call.intent.tool if call.intent else call.call.name
-        bodies.append(call_finished(call.call.id, tool, ToolResult.failure(why, "imported")))
-    return bodies
-
-
-def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
-    """Return new requests for calls approved elsewhere that have not begun."""
-    calls = {call.call.id for call in state.open_calls if call.status == "planned" and call.allowed}
-    requests = {
-        event.body.approval.call_id: event.body.approval
-        for event in file.events
-        if event.run_id == state.run_id
-        and isinstance(event.body, ApprovalRequested)
-        and event.body.approval.call_id in calls
-    }
-    return [
-        _as_called(each.model_copy(update={"id": new_id(), "round": each.round + 1}), state)
-        for each in requests.values()
-    ]
-
-
-def _to_pause(state: RunState) -> bool:
-    """Return whether a run is to be paused: one that waits for a person's answer is not."""
-    if state.status.final or state.pause is PauseReason.USER:
-        return False
-    step = next_step(state)
-    return not (isinstance(step, Wait) and step.reason in ("user", "approval"))
-
-
-def _at_rest(file: WorkflowFile) -> WorkflowStatus:
-    if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
-        return WorkflowStatus.WAITING
-    if any(not run.status.final for run in file.runs):
-        return WorkflowStatus.PAUSED
-    status = file.workflow.status
-    over = status in (WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR)
-    return status if over else WorkflowStatus.IDLE
