@@ -345,7 +345,8 @@ async def test_what_a_closed_connection_did_not_take_is_sent_over_a_new_one(
     server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
     client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
     assert await client.json("GET", "/a") == {}
-    write, lost = AnyIOStream.write, []
+    write = AnyIOStream.write
+    lost: list[bytes] = []
 
     async def broken_once(stream: AnyIOStream, buffer: bytes, timeout: float | None = None) -> None:
         if not lost:
