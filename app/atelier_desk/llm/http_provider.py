@@ -37,6 +37,7 @@ from atelier_desk.llm.network.sse import LineTooLongError
 from atelier_desk.llm.provider_type_registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import for_server, needs_provider_data
+from atelier_desk.llm.replies.redaction import without_secrets
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import _
 
@@ -156,7 +157,7 @@ class HttpProvider(ABC):
         """See ``atelier_desk.llm.interfaces.ChatModel.stream``."""
         policy = self.retry if request.retry else replace(self.retry, attempts=1)
         attempts = stream_with_retries(lambda: self._attempt(request), clock=self._clock, policy=policy, rng=self._rng)
-        async with aclosing(attempts) as deltas:
+        async with aclosing(without_secrets(attempts)) as deltas:
             async for delta in deltas:
                 yield delta
 

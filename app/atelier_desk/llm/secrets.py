@@ -36,12 +36,18 @@ _log = logging.getLogger(__name__)
 _seen: set[str] = set()
 _forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 """Of the secrets in ``_seen``: their plain forms and those in base64, longest first."""
+_beginnings: tuple[frozenset[str], dict[str, tuple[str, ...]], tuple[str, ...]] = frozenset(), {}, ()
+"""Of the secrets in ``_seen``: their first characters, those with the same first ``_HEAD`` characters, and all that is
+shorter of these.
+"""
+_HEAD = 3
+_shortest_form = SHORTEST_SECRET
 _lock = threading.Lock()
 
 
 def remember(secret: str) -> None:
     """Hide this value from now on, in each of its encodings."""
-    global _forms
+    global _beginnings, _forms, _shortest_form
     with _lock:
         if len(secret) < SHORTEST_SECRET or secret in _seen:
             return
@@ -51,14 +57,43 @@ def remember(secret: str) -> None:
             tuple(sorted({*plain, *plain_forms(secret)}, key=len, reverse=True)),
             tuple(sorted({*in_base64, *base64_forms(secret)}, key=len, reverse=True)),
         )
+        _shortest_form = min(len(each) for forms in _forms for each in forms)
+        first, heads, shorter = _beginnings
+        head = secret[:_HEAD]
+        starts = {*shorter, *(head[:length] for length in range(1, _HEAD))}
+        _beginnings = (
+            first | {secret[0]},
+            {**heads, head: (*heads.get(head, ()), secret)},
+            tuple(sorted(starts, key=len, reverse=True)),
+        )
 
 
 def redact(text: str) -> str:
     """Replace every key handed out by Atelier with ``[redacted]``, also an encoded one."""
-    if len(text) < SHORTEST_SECRET:
+    if len(text) < _shortest_form:
         return text
     plain, in_base64 = _forms
     return replace_secrets(text, plain, in_base64, REDACTED)
+
+
+def unfinished_secret(text: str) -> int:
+    """Return where a secret begins that the end of ``text`` may be the start of; the length of ``text`` if none does.
+
+    Called for every piece of a reply: most texts contain no first characters of a secret.
+    """
+    first, heads, shorter = _beginnings
+    found = length = len(text)
+    if first.isdisjoint(text):
+        return length
+    for head, secrets in heads.items():
+        start = text.find(head, -LONGEST_SECRET)
+        while 0 <= start < found:
+            if any(len(each) > length - start and each.startswith(text[start:]) for each in secrets):
+                found = start
+            start = text.find(head, start + 1)
+    if found == length and text.endswith(shorter):
+        return length - len(next(each for each in shorter if text.endswith(each)))
+    return found
 
 
 class SecretFile(Protocol):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpcore._backends.anyio import AnyIOStream
 
 import atelier_desk
 from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError, UsageError
@@ -315,19 +316,47 @@ async def test_a_reused_connection_that_sends_nothing_is_replaced(clock: ManualC
     server.close()
 
 
-async def test_what_a_silent_service_may_work_on_for_money_is_not_sent_again(clock: ManualClock) -> None:
-    dropping = Dropping(silent=True)
+@pytest.mark.parametrize(("silent", "code"), [(False, "unreachable"), (True, "timeout")])
+async def test_what_a_service_may_work_on_for_money_is_not_sent_again(
+    clock: ManualClock, silent: bool, code: str
+) -> None:
+    dropping = Dropping(silent=silent)
     server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
     client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
     assert await client.json("GET", "/a") == {}
     second = asyncio.create_task(client.json("POST", "/b"))
     while len(dropping.asked) < 2:
         await asyncio.sleep(0)
-    await clock.advance(client.timeouts.call_s)
-    with pytest.raises(ProviderError) as silent:
+    if silent:
+        await clock.advance(client.timeouts.call_s)
+    with pytest.raises(ProviderError) as failed:
         await second
-    assert (silent.value.code, silent.value.charged, dropping.asked) == ("timeout", True, [1, 1])
+    assert (failed.value.code, failed.value.charged, dropping.asked) == (code, True, [1, 1])
     assert await client.json("POST", "/b") == {}, "over a new connection"
+    await client.aclose()
+    server.close()
+
+
+async def test_what_a_closed_connection_did_not_take_is_sent_over_a_new_one(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was lost after the HTTP library found it usable, and before anything was written."""
+    dropping = Dropping(silent=False)
+    server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
+    client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
+    assert await client.json("GET", "/a") == {}
+    write = AnyIOStream.write
+    lost: list[bytes] = []
+
+    async def broken_once(stream: AnyIOStream, buffer: bytes, timeout: float | None = None) -> None:
+        if not lost:
+            lost.append(buffer)
+            await stream.aclose()
+        await write(stream, buffer, timeout)
+
+    monkeypatch.setattr(AnyIOStream, "write", broken_once)
+    assert await client.json("POST", "/b") == {}
+    assert (len(lost), dropping.asked) == (1, [1, 2])
     await client.aclose()
     server.close()
 

@@ -141,13 +141,17 @@ class StreamedResponse:
 
 
 class _Opened:
-    """Whether a new connection was opened for a request, or an existing one reused."""
+    """Whether a new connection was opened for a request, or an existing one reused, and whether the server may have
+    the request: not before its headers were written.
+    """
 
     def __init__(self) -> None:
         self.new = False
+        self.written = False
 
     async def note(self, name: str, _info: Mapping[str, object]) -> None:
         self.new = self.new or name == "connection.connect_tcp.started"
+        self.written = self.written or name == "http11.send_request_headers.complete"
 
 
 class HttpClient:
@@ -197,8 +201,7 @@ class HttpClient:
         connection.
 
         ``path`` is appended to the base URL, or is a whole URL of the same server. If a reused connection gives no
-        byte, the request is sent once more over a new one; not by POST after silence, during which a service may work
-        for money.
+        byte, the request is sent once more over a new one; not a POST that the server may have, and work on for money.
 
         Raises:
             ProviderError: no answer, or an unsuccessful one.
@@ -213,7 +216,7 @@ class HttpClient:
                 if opened.new or error.status is not None or error.code not in ("unreachable", "proxy", "timeout"):
                     raise
                 client = await self._renewed(where, client)
-                if error.code == "timeout" and method == "POST":
+                if opened.written and method == "POST":
                     raise
                 watchdog.restart()
                 response = await self._send(client, watchdog, method, payload, where, opened)

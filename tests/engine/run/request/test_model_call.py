@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal.journal import run_events
+from atelier_desk.engine.run.request import model_call
+from atelier_desk.llm.secrets import remember
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import is_chat
 from tests.helpers.servers.openai import FakeOpenAI
@@ -84,3 +88,32 @@ async def test_nothing_is_sent_to_a_provider_disabled_while_the_request_is_prepa
         assert not [each for each in server.requests if is_chat(each)]
         assert (await atelier.usage.month()).spent == 0.0
         assert not month.in_flight, "what was set aside is free again"
+
+
+async def test_an_encoded_key_in_pieces_is_not_stored_with_a_reply_that_is_closed_here(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No single piece contains enough of it to be hidden while it streams."""
+    key = "zq-Stored-9f8e7d6c5b4a39281706"
+    remember(key)
+    encoded = base64.b64encode(key.encode()).decode()
+    saved: list[str] = []
+    monkeypatch.setattr(model_call, "SAVE_EVERY_S", 0.0)
+    async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
+        await provider(atelier, "paid", server, PRICE)
+        save = atelier.repos.journal.save_partial
+
+        async def saving(*args: Any, **options: Any) -> None:
+            saved.append(options["content"] + options["reasoning"])
+            await save(*args, **options)
+
+        monkeypatch.setattr(atelier.repos.journal, "save_partial", saving)
+        endless = " ".join(map(str, range(5_000)))
+        server.script(Reply(text=f"It is {encoded}. {endless}", reasoning=f"Think {encoded}.", pieces=9))
+        run_id = await send(atelier, "paid", "Which key?")
+        await atelier.runs.wait(run_id)
+        stored = str([event.body for event in await run_events(atelier.repos, run_id)])
+    assert "It is [redacted]. 0 1 2" in stored
+    assert encoded not in stored
+    assert any("It is [redacted]. 0 1 2" in each for each in saved)
+    assert not any(encoded in each for each in saved)
