@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.support.regular_files import open_plain, write_whole
+from atelier_desk.support.regular_files import open_plain, replace_file
 
 
 def test_files_and_links_to_files_are_opened(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space"):
-        write_whole(path, b"new")
+        replace_file(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -48,16 +48,16 @@ def test_a_replaced_file_keeps_its_permissions_and_the_links_to_it(tmp_path: Pat
     file.write_bytes(b"a long old text")
     file.chmod(0o640)
     link.symlink_to("a")
-    write_whole(link, b"new")
+    replace_file(link, b"new")
     assert link.is_symlink()
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"new", 0o640)
     usual.touch()
-    write_whole(tmp_path / "fresh", b"")
+    replace_file(tmp_path / "fresh", b"")
     assert (tmp_path / "fresh").stat().st_mode == usual.stat().st_mode
 
 
 def test_a_device_is_written_to_and_a_missing_folder_is_not_created(tmp_path: Path) -> None:
-    write_whole(Path(os.devnull), b"x")
+    replace_file(Path(os.devnull), b"x")
     assert not Path(os.devnull).is_file()
     with pytest.raises(FileNotFoundError):
-        write_whole(tmp_path / "none" / "a", b"x")
+        replace_file(tmp_path / "none" / "a", b"x")

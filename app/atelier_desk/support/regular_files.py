@@ -31,7 +31,7 @@ def open_plain(path: Path, *, follow: bool = True) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Write a file at a person's path: on a full disk the old content stays, never a part of the new.
 
     Unlike the program's own files (``storage.data_folder.atomic_files``) it has the usual permissions, or those of the
