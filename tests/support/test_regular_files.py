@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
-from atelier_desk.support.regular_files import open_plain
+from atelier_desk.support.regular_files import open_plain, replace_file
 
 
 def test_files_and_links_to_files_are_opened(tmp_path: Path) -> None:
@@ -26,3 +27,37 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path, Path("/dev/zero"), tmp_path / "none"):
         with pytest.raises(OSError, match=path.name):
             open_plain(path)
+
+
+def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "letter.md"
+    path.write_bytes(b"old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_replaced_file_keeps_its_permissions_and_the_links_to_it(tmp_path: Path) -> None:
+    file, link, usual = tmp_path / "a", tmp_path / "link", tmp_path / "usual"
+    file.write_bytes(b"a long old text")
+    file.chmod(0o640)
+    link.symlink_to("a")
+    replace_file(link, b"new")
+    assert link.is_symlink()
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"new", 0o640)
+    usual.touch()
+    replace_file(tmp_path / "fresh", b"")
+    assert (tmp_path / "fresh").stat().st_mode == usual.stat().st_mode
+
+
+def test_a_device_is_written_to_and_a_missing_folder_is_not_created(tmp_path: Path) -> None:
+    replace_file(Path(os.devnull), b"x")
+    assert not Path(os.devnull).is_file()
+    with pytest.raises(FileNotFoundError):
+        replace_file(tmp_path / "none" / "a", b"x")

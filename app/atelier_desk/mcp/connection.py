@@ -26,6 +26,7 @@ from mcp_types import (
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
+from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import error_conversion, http_transport, listing, resource_templates, sdk, stdio_transport
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
@@ -177,7 +178,7 @@ class Connection:
             now = self._clock.monotonic()
             if now - heard_at >= PROGRESS_INTERVAL_S:
                 heard_at = now
-                told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
+                told(round(100 * progress / total) if total and total > 0 else 0, redact(message or "")[:500])
 
         async def ask(client: Client) -> CallToolResult | InputRequiredResult:
             await self._send_roots(client)

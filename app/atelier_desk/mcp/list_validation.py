@@ -1,6 +1,7 @@
 """Validates lists entry by entry: the SDK rejects a list for a single invalid entry.
 
-Messages are checked before the SDK reads them, so that it works for both transports and every revision.
+Hides our secrets in what a server says of itself and its lists, which is stored, shown and sent to models. Messages
+are checked before the SDK reads them, so that it works for both transports and every revision.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from atelier_desk.domain.mcp import McpRejected, RejectedKind
+from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp.results import hidden
 from atelier_desk.support.visible_and_shortened_text import shorten
 
 LONGEST_NAME = 256
@@ -27,6 +30,13 @@ _LISTS: Mapping[str, tuple[str, RejectedKind]] = {
     "resources/templates/list": ("resourceTemplates", "template"),
     "prompts/list": ("prompts", "prompt"),
 }
+_CALLED_BY: Mapping[RejectedKind, str] = {
+    "tool": "name",
+    "resource": "uri",
+    "template": "uriTemplate",
+    "prompt": "name",
+}
+"""The field by which an entry is requested: with a part hidden it would name another one, or none."""
 _OPEN = 1_000
 """Open requests remembered; there are never more at once."""
 _FIRST_VERSION = "2025-11-25"
@@ -49,7 +59,7 @@ class Entries:
 
     def reject(self, kind: RejectedKind, name: str, why: str) -> None:
         """Record an entry that cannot be used; ``why`` in English."""
-        found = self._rejected.setdefault(kind, {})
+        found, name = self._rejected.setdefault(kind, {}), redact(name)
         if len(found) < MAX_REJECTED:
             found.setdefault(
                 name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300))
@@ -66,11 +76,14 @@ class Entries:
             self._open.popitem(last=False)
 
     def on_received(self, message: Any) -> None:
-        """Remove invalid entries from a list, and add fields that the newest revision may omit."""
+        """Hide our secrets, remove invalid entries from a list, and add fields that the newest revision may omit."""
         asked = self._open.pop(message.id, None) if isinstance(message, JSONRPCResponse) else None
         if asked is None:
             return
         method, version, first = asked
+        if method in ("initialize", "server/discover"):
+            shown = _hidden(message.result)
+            message.result = shown if isinstance(shown, dict) else {}
         result = message.result
         if method == "initialize":
             self._version = str(result.get("protocolVersion") or _FIRST_VERSION)
@@ -89,15 +102,20 @@ class Entries:
             if kind == "tool":
                 self._tools = set()
         if isinstance(result.get(key), list):
-            result[key] = [each for each in result[key] if self._usable(method, version or self._version, each)]
+            pairs = ((each, _hidden(each)) for each in result[key])
+            asked_with = version or self._version
+            result[key] = [after for each, after in pairs if self._usable(method, asked_with, each, after)]
 
-    def _usable(self, method: str, version: str, entry: object) -> bool:
+    def _usable(self, method: str, version: str, entry: object, shown: object) -> bool:
+        """Whether an entry is usable; ``shown`` is it without our secrets."""
         key, kind = _LISTS[method]
         fields = entry if isinstance(entry, dict) else {}
         name = fields.get("name") or fields.get("uri") or fields.get("uriTemplate") or ""
         why = _problem(method, version, key, entry)
         if kind == "tool" and not why:
             why = self._problem_of_tool(name, fields, version)
+        if not why and (not isinstance(shown, dict) or shown.get(_CALLED_BY[kind]) != fields.get(_CALLED_BY[kind])):
+            why = "its name or address contains one of your secrets"
         if why:
             self.reject(kind, name if isinstance(name, str) else "", why)
         return not why
@@ -127,3 +145,11 @@ def _problem(method: str, version: str, key: str, entry: Any) -> str:
         # This revision has no such list or is unknown: the SDK decides.
         return ""
     return ""
+
+
+def _hidden(entry: object) -> object:
+    """An entry without our secrets; None for one nested too deeply to be written as JSON."""
+    try:
+        return hidden(entry)
+    except (RecursionError, ValueError):
+        return None

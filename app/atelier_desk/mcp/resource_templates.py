@@ -11,6 +11,7 @@ from mcp_types import ResourceTemplateReference
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpTemplate
+from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.listing import pages
 from atelier_desk.support.i18n import N_
@@ -58,7 +59,8 @@ async def proposed(
     known = {name: value for name, value in others.items() if value and name != variable}
     result = await client.complete(ResourceTemplateReference(uri=template.uri), asked, known or None)
     values = (str(value) for value in result.completion.values[:MOST_PROPOSED])
-    return list(dict.fromkeys(value for value in values if value.isprintable() and len(value) <= LONGEST))
+    usable = (value for value in values if value.isprintable() and len(value) <= LONGEST and redact(value) == value)
+    return list(dict.fromkeys(usable))
 
 
 def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
-from atelier_desk.llm.secrets import redact
+from atelier_desk.llm.secrets import REDACTED, redact
 from atelier_desk.mcp.message_limits import MOST_VALUES
 from atelier_desk.media.image_headers import kind_of
 
@@ -97,7 +97,7 @@ def read(result: CallToolResult) -> Answer:
         pictures=tuple(taken.pictures),
         files=tuple(taken.files),
         links=tuple(taken.links),
-        left_out=tuple(taken.left_out),
+        left_out=tuple(map(redact, taken.left_out)),
     )
 
 
@@ -113,9 +113,10 @@ def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
             texts.append(text)
         elif not data:
             try:
-                data = base64.b64decode(part.blob, validate=True)[: limits.ATTACHED_FILE + 1]
+                content = base64.b64decode(part.blob, validate=True)[: limits.ATTACHED_FILE + 1]
             except (binascii.Error, ValueError):
                 continue
+            data = b"" if _has_secret(content) else content
     return redact("\n\n".join(texts)), b"" if texts else data, kind
 
 
@@ -125,7 +126,16 @@ def hidden(value: Any) -> object:
         return value
     text = json.dumps(value, ensure_ascii=False)
     clean = redact(text)
-    return value if clean == text else json.loads(clean)
+    try:
+        return value if clean == text else json.loads(clean)
+    except ValueError:  # a number was a secret
+        return REDACTED
+
+
+def _has_secret(content: bytes) -> bool:
+    """Whether a file contains a secret known to this program, in UTF-8 or, if it is ASCII, in UTF-16 or UTF-32."""
+    text = content.replace(b"\0", b"").decode("utf-8", "replace")
+    return redact(text) != text
 
 
 def _same(structured: object, texts: list[str]) -> bool:
@@ -156,7 +166,9 @@ class _Taken:
             self.left_out.append(f"{name} ({media_type}): its data is damaged")
             return
         self._bytes += len(content)
-        if self._bytes > limits.ATTACHED_FILE:
+        if _has_secret(content):
+            self.left_out.append(f"{name} ({media_type}): it contains a secret of the user")
+        elif self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
         # scaled, converted and inspected by ``tools.calls.result_images``
         elif media_type in PICTURES or kind_of(content):
@@ -164,7 +176,9 @@ class _Taken:
         else:
             self.files.append(
                 File(
-                    _file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content
+                    _file_name(redact(name), media_type, len(self.files) + 1),
+                    redact(media_type) or "application/octet-stream",
+                    content,
                 )
             )
 

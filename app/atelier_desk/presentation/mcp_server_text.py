@@ -44,6 +44,7 @@ WHY = (
     N_("{place} does not follow the protocol"),
     N_("its name must have 1 to {most} characters"),
     N_("another tool of this server has the same name"),
+    N_("its name or address contains one of your secrets"),
     N_("it runs only as an MCP task, which Atelier does not support"),
     N_("a parameter cannot be sent as a header ({detail})"),
     N_("its parameters are not a valid JSON Schema ({detail})"),

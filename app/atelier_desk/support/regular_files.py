@@ -1,9 +1,10 @@
-"""Open files that others named or made. Imports nothing of Atelier."""
+"""Read and replace files that others named or made. Imports nothing of Atelier."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -28,3 +29,31 @@ def open_plain(path: Path, *, follow: bool = True) -> BinaryIO:
         os.close(handle)
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
     return os.fdopen(handle, "rb")
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file at a person's path: on a full disk the old content stays, never a part of the new.
+
+    Unlike the program's own files (``storage.data_folder.atomic_files``) it has the usual permissions, or those of the
+    file it replaces, and no folder is created. A link still leads to its file. A pipe or a device is written to.
+
+    Raises:
+        OSError: nothing was changed.
+    """
+    there = path.exists()
+    if there and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            if there:
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

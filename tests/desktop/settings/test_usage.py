@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtCore import QRect
@@ -183,13 +185,17 @@ async def test_a_long_period_is_shown_by_month(page: Any, find: Find, atelier: E
     assert sum(bar.length for bar in bars) == 23_441
 
 
-async def test_the_figures_are_exported(page: Any, tmp_path: Path) -> None:
+async def test_the_figures_are_exported(page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page.export_to(tmp_path / "u.csv")
     lines = (tmp_path / "u.csv").read_text("utf-8-sig").splitlines()
     assert len(lines) == 1 + len(ROWS)
     assert lines[1].split(",")[2:6] == ["About herons", "Ada", "p", "small"]
     page.export_to(tmp_path)
     assert "could not be written" in page.window().toasts.current.accessibleName()
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
+    (tmp_path / "u.csv").write_text("old")
+    page.export_to(tmp_path / "u.csv")
+    assert (tmp_path / "u.csv").read_text() == "old", "a full disk destroys no file"
 
 
 async def test_it_follows_the_language(page: Any, find: Find) -> None:

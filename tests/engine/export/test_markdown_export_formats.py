@@ -153,3 +153,22 @@ def test_the_time_grows_in_proportion_to_the_length() -> None:
 
     seconds(1)
     assert seconds(80) < 40 * max(seconds(8), 0.02)
+
+
+def test_equal_links_of_a_document_share_one_address() -> None:
+    made = Document(
+        BytesIO(exported("[a](https://a.example) [b](https://b.example) [c](https://a.example)", "T", "docx"))
+    )
+    links = [each.target_ref for each in made.part.rels.values() if each.is_external]
+    assert links == ["https://a.example", "https://b.example"]
+    assert [each.address for each in made.paragraphs[0].hyperlinks] == [*links, links[0]]
+
+
+def test_the_time_of_a_document_grows_in_proportion_to_its_links() -> None:
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        exported("\n\n".join(f"[a](https://a.example/{number})" for number in range(count)), "T", "docx")
+        return time.process_time() - start
+
+    seconds(1)
+    assert seconds(2_000) < 16 * max(seconds(250), 0.02)

@@ -160,6 +160,24 @@ async def test_times_are_those_of_the_chat(atelier: Atelier, tmp_path: Path) -> 
     assert (await atelier.workflows.get(workflow_id("chatgpt:c1"))).updated_at.year == 2023
 
 
+async def test_a_chat_of_the_future_is_no_newer_than_its_import(atelier: Atelier, tmp_path: Path) -> None:
+    """Else it stays first in the list, and "continue the newest" goes into it."""
+    later = [
+        gpt_node("u1", "root", "user", "When?", 7.2e9),
+        gpt_node("a1", "u1", "assistant", "Later.", 7.2e9 + 1),
+        gpt_node("u2", "a1", "user", "And then?", 7.2e9 + 2),
+    ]
+    file = write(tmp_path / "export.json", [gpt_chat(*later)])
+    preview = (await atelier.chats.preview(file)).chats[0]
+    assert preview.last is not None
+    assert preview.last.year < 2198
+    await atelier.chats.import_(file)
+    mine = await atelier.workflows.create("mine")
+    assert (await atelier.workflows.latest()).id == mine.id
+    said = [("user", "When?"), ("assistant", "Later."), ("user", "And then?")]
+    assert await shown(atelier, "chatgpt:c1") == said
+
+
 async def test_a_second_import_duplicates_nothing_and_adds_what_is_new(atelier: Atelier, tmp_path: Path) -> None:
     old = write(tmp_path / "old.json", [bread()])
     await atelier.chats.import_(old)

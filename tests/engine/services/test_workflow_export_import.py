@@ -75,6 +75,15 @@ async def test_no_format_has_the_unsent_draft(open_atelier: Opener, format: str)
         assert (await atelier.workflows.get(workflow_id)).draft == "My salary is a secret"
 
 
+async def test_a_workflow_of_the_future_is_no_newer_than_its_import(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        file = json.loads(await atelier.workflows.export((await atelier.workflows.create("theirs")).id))
+        file["workflow"] |= {"id": new_id(), "created_at": "2198-01-01T00:00:00Z", "updated_at": "2198-01-01T00:00:00Z"}
+        await atelier.workflows.import_(json.dumps(file))
+        mine = await atelier.workflows.create("mine")
+        assert (await atelier.workflows.latest()).id == mine.id
+
+
 async def test_a_preview_describes_the_file_and_stores_nothing(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)

@@ -90,7 +90,7 @@ def answer(config: dict[str, Any], message: dict[str, Any]) -> None:
         if config.get("mode") == "endless list":
             result["nextCursor"] = "more"
     elif method == "tools/call":
-        result = call(message["id"], params)
+        result = call(message["id"], params, config.get("progress", "first"))
     elif method in config.get("answers", {}):
         result = config["answers"][method]
     elif method == "ping":
@@ -103,7 +103,7 @@ def answer(config: dict[str, Any], message: dict[str, Any]) -> None:
         send(id=message["id"], result=result)
 
 
-def call(id: Any, params: dict[str, Any]) -> Any:
+def call(id: Any, params: dict[str, Any], progress: str) -> Any:
     name, arguments = params["name"], params.get("arguments", {})
     token = params.get("_meta", {}).get("progressToken")
     text: str | None = None
@@ -152,7 +152,7 @@ def call(id: Any, params: dict[str, Any]) -> Any:
         case "works":
             send(
                 method="notifications/progress",
-                params={"progressToken": token, "progress": 1, "total": 4, "message": "first"},
+                params={"progressToken": token, "progress": 1, "total": 4, "message": progress},
             )
             text = "done"
         case "fails":

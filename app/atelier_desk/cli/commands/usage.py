@@ -21,6 +21,7 @@ from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.number_format import number as figure
+from atelier_desk.support.regular_files import replace_file
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
@@ -70,7 +71,7 @@ async def _write(text: str, name: str, out: Output) -> int:
 
 
 def _save(path: Path, text: str) -> str:
-    path.write_text(text, encoding="utf-8-sig", newline="")
+    replace_file(path, text.encode("utf-8-sig"))
     return ""
 
 

@@ -19,6 +19,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.export.markdown_export_formats import exported
 from atelier_desk.engine.export.markdown_to_html import page, part
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.regular_files import replace_file
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QFileDialog, QWidget
@@ -73,9 +74,9 @@ def _write(path: Path, title: str, text: str) -> None:
     kind = format_of(path)
     try:
         if kind == "pdf":
-            path.write_bytes(pdf(title, text))
+            replace_file(path, pdf(title, text))
         else:
-            path.write_bytes(exported(text, title, kind))
+            replace_file(path, exported(text, title, kind))
     except OSError as error:
         raise UsageError(
             N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)
@@ -127,7 +128,7 @@ def ask_print(parent: QWidget, toasts: ToastHost, title: str, text: str) -> None
         _laid_out(title, text).print_(printer)
         path = Path(printer.outputFileName())
         if path.is_file():  # not the empty name of a real printer
-            path.write_bytes(_with_spaces(path.read_bytes()))
+            replace_file(path, _with_spaces(path.read_bytes()))
             announce_saved(toasts, path)
 
     dialog = QPrintDialog(printer, parent)

@@ -15,7 +15,7 @@ from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.regular_files import open_plain
+from atelier_desk.support.regular_files import open_plain, replace_file
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
@@ -79,7 +79,7 @@ async def write_text(path: Path, text: str) -> None:
         UsageError: it cannot be written.
     """
     try:
-        await asyncio.to_thread(path.write_text, text, encoding="utf-8")
+        await asyncio.to_thread(replace_file, path, text.encode("utf-8"))
     except OSError as error:
         raise UsageError(
             N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)

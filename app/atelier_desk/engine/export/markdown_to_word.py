@@ -54,6 +54,8 @@ class _Writer:
         self._next = max((each.numId for each in self._numbering.num_lst), default=0) + 1
         self._styles = {style.name: style.style_id for style in document.styles}
         self._forms = {name: self._form(name) for name in self._styles if name.startswith("List Number")}
+        self._links: dict[str, str] = {}
+        """Relationship ids by address."""
         self._lists: list[Any] = []
         """The open lists: None for bullets, otherwise the id of the numbering."""
         self._quotes = 0
@@ -199,8 +201,15 @@ class _Writer:
     def _link(self, paragraph: Paragraph, target: str) -> object:
         if not (target := safe_target(target)):
             return paragraph
+        target = _written(target)
+        if target not in self._links:
+            # The library's own search for an address and for a free id reads all earlier ones.
+            self._links[target] = f"link{len(self._links) + 1}"
+            paragraph.part.rels.add_relationship(
+                RELATIONSHIP_TYPE.HYPERLINK, target, self._links[target], is_external=True
+            )
         link = OxmlElement("w:hyperlink")
-        link.set(qn("r:id"), paragraph.part.relate_to(_written(target), RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
+        link.set(qn("r:id"), self._links[target])
         paragraph._p.append(link)
         return link
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from atelier_desk.domain import limits
@@ -126,7 +127,7 @@ class ChatService(Service):
                     chat = await in_storage_thread(chat_of, entry.value) if not entry.problem else None
                     known |= chat is not None or bool(entry.problem)
                     if chat is not None and chat.nodes:
-                        yield chat, "", limit
+                        yield _until(chat, self._context.clock.now()), "", limit
                     else:
                         yield None, entry.problem or ("unknown" if chat is None else "empty"), limit
                 progress(file.done, file.total)
@@ -204,6 +205,12 @@ class ChatService(Service):
             # Runs are listed by start time: equal times are spread to keep their order.
             began = (turn.began or now) + timedelta(microseconds=index)
             yield Part(RunHandle(turn.id, id), _bodies(chat, turn, tainted), time=began)
+
+
+def _until(chat: Chat, now: datetime) -> Chat:
+    """Return a chat without times in the future: it would stay the newest, which ``run -c`` continues."""
+    nodes = (replace(each, time=min(each.time, now)) if each.time is not None else each for each in chat.nodes)
+    return replace(chat, nodes=tuple(nodes))
 
 
 def _portions(parts: Iterator[Part]) -> Iterator[list[Part]]:

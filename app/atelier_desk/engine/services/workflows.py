@@ -26,6 +26,7 @@ from atelier_desk.engine.services.common.import_conflict_choice import OnConflic
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.regular_files import replace_file
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
 
@@ -456,7 +457,7 @@ class WorkflowService(Service):
         """
         data = await self._context.repos.artefacts.read(workflow_id, artefact)
         try:
-            await in_storage_thread(path.write_bytes, data)
+            await in_storage_thread(replace_file, path, data)
         except OSError as error:
             raise UsageError(
                 N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error

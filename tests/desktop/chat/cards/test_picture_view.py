@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -122,6 +124,16 @@ def test_an_image_is_saved_and_dragged_out_unchanged(label: PictureLabel, tmp_pa
     url = label.mime().urls()[0]
     assert (url.fileName(), Path(url.toLocalFile()).read_bytes()) == ("box-iso.png", (tmp_path / "a.png").read_bytes())
     assert [action.text() for action in label.menu().actions()] == ["Enlarge", "Save…", "Copy image"]
+
+
+def test_a_full_disk_destroys_no_file_that_an_image_is_saved_over(
+    label: PictureLabel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.png").write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        label.write(tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes() == b"old"
 
 
 @pytest.mark.parametrize(("title", "name"), [("", "picture.png"), ("../../x", "x.png"), ("a/b c?.png", "b-c.png")])

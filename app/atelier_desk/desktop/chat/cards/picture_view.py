@@ -35,6 +35,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
+from atelier_desk.support.regular_files import replace_file
 from atelier_desk.support.visible_and_shortened_text import visible
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
@@ -92,7 +93,7 @@ class PictureLabel(PlainLabel):
 
     def write(self, path: Path) -> None:
         """Write the original bytes to a file."""
-        path.write_bytes(self.data)
+        replace_file(path, self.data)
 
     def copy(self) -> None:
         QGuiApplication.clipboard().setPixmap(self._full_size)

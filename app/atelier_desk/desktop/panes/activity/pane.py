@@ -46,6 +46,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.presentation.rows.activity_log import ActivityLog, LogEntry
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.regular_files import replace_file
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ class ActivityPane(Pane):
         """Write the filtered entries as a JSON array."""
         rows = [entry.as_json() for entry in self._visible_entries()]
         try:
-            path.write_text(json.dumps(rows, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+            replace_file(path, json.dumps(rows, ensure_ascii=False, indent=1, default=str).encode("utf-8"))
         except OSError as error:
             self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
         else:

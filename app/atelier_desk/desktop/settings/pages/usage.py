@@ -29,6 +29,7 @@ from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 from atelier_desk.support.number_format import duration, number, tokens
+from atelier_desk.support.regular_files import replace_file
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -283,7 +284,7 @@ class UsagePage(SettingsPage):
     def export_to(self, path: Path) -> None:
         """Export the figures of the period."""
         try:
-            path.write_text(as_csv(self._rows or []), encoding="utf-8-sig", newline="")
+            replace_file(path, as_csv(self._rows or []).encode("utf-8-sig"))
         except OSError as error:
             self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
         else:

@@ -398,11 +398,15 @@ class WorkflowWriter(Service):
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
         rows = await in_storage_thread(_rows, file)
+        # One with a time in the future would stay the newest, which ``run -c`` continues.
+        now, whole = self._context.clock.now(), rows.workflow
+        times = {"created_at": min(whole.created_at, now), "updated_at": min(whole.updated_at, now)}
+        rows = with_fields(rows, workflow=whole.model_copy(update=times))
         if replace:
             # Money that was spent is spent: what the file brings counts no more, also of runs that are here.
             repos = self._context.repos
             runs = [run.id for run in await repos.runs.list(file.workflow.id)]
-            rows = with_fields(rows, used=await usage_of(repos, runs, self._context.clock.now()))
+            rows = with_fields(rows, used=await usage_of(repos, runs, now))
         async with self._staged_files(file):
             await workflow_import.write(self._context.repos, rows, replace=replace)
         self._context.month_budget.reread()
