@@ -16,6 +16,7 @@ from tests.desktop.chat.conftest import Team
 from tests.desktop.questions.approval_fixtures import asks
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
+from tests.helpers.mouse_wheel import turn_over
 
 LONG = {"content": "word " * 2_000}
 
@@ -69,3 +70,23 @@ async def test_a_call_of_a_group_that_is_opened_stays_in_place(team: Team) -> No
     QTest.mouseClick(review, Qt.MouseButton.LeftButton)
     await settle(30)
     assert view.following, "closed again, the end is in sight and is followed"
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_the_wheel_scrolls_a_group_with_an_opened_call(team: Team, scale: int) -> None:
+    theme().set_scale(scale)
+    team.panel.resize(750, 600)
+    await ask(team, "v1", "v2", "v3", arguments={"content": "word " * 100})
+    (group,) = team.all(ApprovalGroup, "approval-group")
+    group.lines["v1"].toggle()
+    await settle(30)
+    team.panel.view.scroll_to_end()
+    await settle(30)
+    bar = group.area.verticalScrollBar()
+    bar.setValue(0)
+    places = []
+    for _notch in range(2):
+        turn_over(group.area)
+        await settle(30)
+        places.append(bar.value())
+    assert 0 < places[0] < places[1]
