@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.theme import theme
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from tests.desktop.chat.conftest import Team
 from tests.desktop.questions.approval_fixtures import asks
 from tests.helpers.child_widgets import child
@@ -90,3 +91,20 @@ async def test_the_wheel_scrolls_a_group_with_an_opened_call(team: Team, scale: 
         await settle(30)
         places.append(bar.value())
     assert 0 < places[0] < places[1]
+
+
+async def test_the_button_to_the_end_covers_no_approval(team: Team) -> None:
+    team.panel.resize(700, 600)
+    await ask(team, "v1")
+    view = team.panel.view
+    (card,) = team.all(ApprovalCard, "approval-card")
+    view.prepend([Entry(f"m{number}", "user", run_id="r", seq=number + 1, content="Hello") for number in range(30)])
+    bar = view.verticalScrollBar()
+    hidden = []
+    for up in range(0, view.viewport().height(), 20):
+        bar.setValue(bar.maximum() - up)
+        await settle()
+        at = card.rect().translated(card.mapTo(view, QPoint(0, 0)))
+        hidden.append(view.jump.isHidden())
+        assert view.jump.isHidden() or not view.jump.geometry().intersects(at)
+    assert not all(hidden), "it is there once the approval is out of view"
