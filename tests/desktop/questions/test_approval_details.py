@@ -78,6 +78,8 @@ async def test_a_command_is_shown_in_parts_with_effects_and_folder(scene: MakeSc
     assert texts_of("approval-command-2") == ["make all", "Unknown effect: make is not a known command."]
     assert texts_of("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
     words = texts_of("approval-details")
+    order = [words.index(text) for text in ("make all", "rm -rf build", "git status")]
+    assert order == sorted(order), "in a low card what changes something is in sight first"
     assert "pypi.org" in words
     assert "log" in words
     assert "In a sandbox: the command can write only in the workspace and has no network access." in words

@@ -45,10 +45,12 @@ PREVIEW_MS = 300
 class ApprovalCard(ApprovalFrame):
     """``approval-card`` for one request.
 
-    Besides the signals of its base: ``decided`` (an ``ApprovalStatus`` value), once.
+    Besides the signals of its base: ``decided`` (an ``ApprovalStatus`` value), once, and ``previewed`` when the diff
+    is there, which moves the buttons.
     """
 
     decided = Signal(str)
+    previewed = Signal()
 
     def __init__(self, bridge: Bridge, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent, "approval-card")
@@ -208,6 +210,7 @@ class ApprovalCard(ApprovalFrame):
             self._changes.show_changes(changes, problem)
             self.moved()  # it grows, which moves the buttons
             self.refit()
+            self.previewed.emit()
 
     def _note_changed(self) -> None:
         self._check()

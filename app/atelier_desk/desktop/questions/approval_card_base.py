@@ -120,6 +120,8 @@ class ApprovalFrame(QFrame):
     def fit(self, width: int) -> int:
         """Set the height for ``width``, within the maximum; the buttons are always visible."""
         self._fitting = True
+        bar = self.area.verticalScrollBar()
+        scrolled = bar.value()  # measuring makes the area as high as its content, which scrolls it to the top
         edges = self.column.contentsMargins()
         inner = width - edges.left() - edges.right() - 2
         self._arrange(inner)
@@ -141,6 +143,7 @@ class ApprovalFrame(QFrame):
             shown = max(min(needed, theme().px(LEAST_BODY)), needed - over)
             total -= needed - shown
             self.area.setFixedHeight(shown)
+            bar.setValue(scrolled)
         self.area.setVerticalScrollBarPolicy(
             Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         )

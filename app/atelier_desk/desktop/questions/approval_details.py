@@ -83,9 +83,12 @@ class ApprovalDetails(QWidget):
                 text.setObjectName("approval-tools")
 
     def _commands(self, details: dict[str, Any]) -> None:
-        """Each command of a command line with its effect, the files it changes, and its sandbox."""
+        """Each command of a command line with its effect, the files it changes, and its sandbox.
+
+        Those that only read come last: in a low card the first ones are in sight.
+        """
         commands = _objects(details.get("commands"))
-        for place, command in enumerate(commands, 1):
+        for place, command in sorted(enumerate(commands, 1), key=lambda each: each[1].get("kind") == "reads"):
             self._item(
                 f"approval-command-{place}",
                 str(command.get("text") or ""),

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.time_format import ago, number
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
-from atelier_desk.desktop.questions.approval_card_base import MOST_HEIGHT, ApprovalFrame
+from atelier_desk.desktop.questions.approval_card_base import MOST_HEIGHT, SIDE, ApprovalFrame
 from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.theme import mark, theme
@@ -98,18 +98,41 @@ class GroupLine(QWidget):
         if self.card is None:
             self.card = ApprovalCard(self._group.bridge, self.request, self)
             self.card.height_changed.connect(self._group.refit)
+            self.card.previewed.connect(self._show_buttons)
             self._column.addWidget(self.card)
             self.card.show()
+            if self.review.hasFocus():
+                self.card.take_focus()
         else:
+            had_keyboard = self.card.isAncestorOf(QApplication.focusWidget() or self.window())
             self._column.removeWidget(self.card)
             self.card.hide()
             self.card.deleteLater()
             self.card = None
+            if had_keyboard:
+                self.review.setFocus(Qt.FocusReason.OtherFocusReason)
         self._show()
         self.updateGeometry()  # Qt would do so later, and the group is laid out now
         self._group.moved()
         self._group.height_changed.emit()
         self._group.unfolded.emit()
+        QTimer.singleShot(0, self, self._show_buttons)  # laid out by then
+
+    def _show_buttons(self) -> None:
+        """Scroll what surrounds the opened card until its buttons are in view."""
+        if self.card is None or self.card.arguments.editing:
+            return
+        self._group.moved()
+        self._group.height_changed.emit()
+        self._group.unfolded.emit()  # lays out now
+        above: QWidget | None = self
+        while above is not None:
+            if isinstance(above, QAbstractScrollArea):
+                buttons, view = self.card.buttons, above.viewport()
+                over = buttons.mapTo(view, buttons.rect().bottomLeft()).y() + theme().px(SIDE) - view.height()
+                bar = above.verticalScrollBar()
+                bar.setValue(bar.value() + max(0, over))
+            above = above.parentWidget()
 
 
 class ApprovalGroup(ApprovalFrame):

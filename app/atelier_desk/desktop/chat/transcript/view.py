@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 from atelier_desk.desktop.chat.transcript.item_heights import Heights
 from atelier_desk.desktop.chat.transcript.transcript_position import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.waiting_indicator import ThinkingLine
+from atelier_desk.desktop.questions.approval_card_base import ApprovalFrame
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
@@ -314,9 +315,20 @@ class ChatView(QAbstractScrollArea):
             self._move_widgets(top, width, view_height)
         finally:
             self._busy = False
-        self.jump.setVisible(not self.following and self._range_end() > 0)
+        self.jump.setVisible(not self.following and self._range_end() > 0 and not self._approval_below_jump())
         if bar.value() < _MORE_ABOVE and self._entries and not (self.following and self._range_end() > _MORE_ABOVE):
             self.older_requested.emit()
+
+    def _approval_below_jump(self) -> bool:
+        """Whether the button to the end would cover part of an approval, such as “Reject”."""
+        area = self.jump.geometry()
+        for corner in (area.topLeft(), area.bottomLeft()):
+            above = self.viewport().childAt(self.viewport().mapFrom(self, corner))
+            while above is not None:
+                if isinstance(above, ApprovalFrame):
+                    return True
+                above = above.parentWidget()
+        return False
 
     def _measure_from_end(self, width: int, view_height: int) -> int:
         index = len(self._entries) - 1
