@@ -155,7 +155,7 @@ def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtb
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
     qtbot.addWidget(card)
     text = " ".join(label.text() for label in card.findChildren(QLabel))
-    assert "Monthly cost limit reached" in text
+    assert "The next request could exceed the monthly cost limit" in text
     assert "may cost up to $0.0124; only $0.0088 is left." in text
     asked: list[object] = []
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
