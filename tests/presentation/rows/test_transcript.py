@@ -216,6 +216,25 @@ def test_a_stopped_reply_can_be_continued_until_the_workflow_goes_on() -> None:
     assert not feed.entries[1].actionable
 
 
+def test_a_run_stopped_at_a_call_can_be_continued() -> None:
+    """Its reply is complete: it was stopped while an approval waited, or between two steps."""
+    feed = Feed()
+    feed("message", message_id="a1", role="assistant", content="")
+    feed("validation_required", call_id="c1", tool="WriteTool", message_id="a1")
+    feed("run_status", status="cancelled", message_id="end")
+    feed("workflow_complete", status="cancelled")
+    assert [(entry.topic, entry.actionable) for entry in feed.entries][1:] == [("run_finished", True)]
+
+    row: dict[str, Any] = {"workflow_id": "w", "run_id": "r"}
+    reply = Message(id="a1", seq=1, role=MessageRole.ASSISTANT, kind="reply", content="First.", **row)
+    end = Message(seq=2, role=MessageRole.NOTICE, kind="run_finished", details={"status": "cancelled"}, **row)
+    call = ToolExecution(id="r:c1", call_id="c1", tool="WriteTool", status="cancelled", **row)
+    stored = Transcript("w")
+    stored.load([TranscriptEntry(reply, (call,)), TranscriptEntry(end)])
+    stored.settle("completed")
+    assert stored.entries[-1].actionable
+
+
 @pytest.mark.parametrize(
     ("said", "after", "status", "run_id", "offered"),
     [

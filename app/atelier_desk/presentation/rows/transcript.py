@@ -281,12 +281,13 @@ class Transcript:
         return [*self._explain_cuts(entry), ("append", entry)]
 
     def _offer_continue(self, notice: Entry) -> bool:
-        """Offer to continue a stopped reply, at the notice below what it had said; return whether it is offered."""
+        """Offer to continue at the notice of a stop, below what was said or called; return whether it is offered."""
         stopped = notice.topic == "run_finished" and notice.details.get("status") == "cancelled"
         if self.run_id or not stopped or len(self.entries) < 2:
             return False
         before = self.entries[-2]
-        notice.actionable = (before.topic, before.run_id) == ("cut_off", notice.run_id) and bool(before.content.strip())
+        said = before.kind == "assistant" and bool(before.content.strip() or before.calls)
+        notice.actionable = said and before.run_id == notice.run_id
         return notice.actionable
 
     def _add_notice(
