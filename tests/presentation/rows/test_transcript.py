@@ -161,6 +161,25 @@ def test_a_limit_can_be_acted_on_until_the_run_continues() -> None:
     assert not entry.actionable
 
 
+def test_a_limit_reached_again_with_the_same_usage_supersedes_the_earlier_notice() -> None:
+    limit = {"value": 19, "cap": 30}
+    feed = Feed()
+    feed("limit_reached", reason="tokens", details=limit)
+    feed("message", message_id="u2", role="user", content="And this", strategy="queue")
+    feed("run_status", status="processing")
+    changes = feed("limit_reached", reason="tokens", details=limit)
+    first, _message, second = feed.entries
+    assert ("update", first) in changes
+    assert [bool(each.details.get("superseded")) for each in (first, second)] == [True, False]
+    feed("limit_reached", reason="tokens", details={"value": 40, "cap": 40})
+    assert "superseded" not in second.details, "the limit was raised between them"
+
+    row: dict[str, Any] = {"workflow_id": "w", "run_id": "r", "role": MessageRole.NOTICE, "kind": "limit_reached"}
+    stored = Transcript("w")
+    stored.load([TranscriptEntry(Message(seq=n, details={**limit, "limit": "tokens"}, **row)) for n in (1, 2)])
+    assert [bool(each.details.get("superseded")) for each in stored.entries] == [True, False]
+
+
 @pytest.mark.parametrize("status", ["cancelled", "abandoned"])
 def test_a_limit_cannot_be_acted_on_after_the_run_was_stopped(status: str) -> None:
     feed = Feed()

@@ -175,3 +175,12 @@ def test_at_a_token_limit_it_shows_the_requests_tokens_and_suggests_enough(qtbot
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
     card.findChildren(QPushButton, "notice-raise")[0].click()
     assert asked == [("r", {"raise_limits": {"tokens": 3900.0}})]
+
+
+def test_a_superseded_limit_refers_to_the_newer_notice(qtbot: QtBot) -> None:
+    details = {"limit": "tokens", "value": 19_000, "cap": 30_000, "needed": 12_000, "left": 11_000, "superseded": True}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details), TranscriptHost())
+    qtbot.addWidget(card)
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "See the newer notice below." in text
+    assert "at least" not in text

@@ -211,7 +211,8 @@ def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         value, cap = limit_value(kind, used), limit_value(kind, most)
         waits = _("{value} of {cap} used. The run is waiting for your decision.", value=value, cap=cap)
         text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
-        text = " ".join(filter(None, (text, too_little(kind, used, most, details))))
+        why = _("See the newer notice below.") if details.get("superseded") else too_little(kind, used, most, details)
+        text = " ".join(filter(None, (text, why)))
         return "octagon-x", "warn", "card-warn", limit_title(kind, details), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
