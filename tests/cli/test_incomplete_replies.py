@@ -101,7 +101,8 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Cost limit reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **short) == (
-        "Cost limit reached: $0.05 of $0.10. The remaining amount is not enough for the next request."
+        "The next request could exceed the cost limit: $0.05 of $0.10. "
+        "The remaining amount is not enough for the next request."
     )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
     assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)

@@ -12,8 +12,8 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.presentation.run_notices import (
     COMPACTIONS,
-    LIMITS,
     MONEY,
+    limit_title,
     notice_kind,
     retry_text,
     too_little,
@@ -137,9 +137,7 @@ def _run_notice(said: payloads.Notice) -> str:
         case payloads.LimitReached():
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
             value, cap = _amount(said.reason, used), _amount(said.reason, most)
-            text = _(
-                "{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap
-            )
+            text = _("{limit}: {value} of {cap}", limit=limit_title(said.reason, details), value=value, cap=cap)
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.LoopDetected():

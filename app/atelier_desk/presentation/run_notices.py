@@ -41,6 +41,12 @@ LIMITS = {
     "unpriced": N_("The price of the model is unknown"),
     "priced": N_("The price of the model is now known"),
 }
+TOO_LOW = {
+    "tokens": N_("The next request would exceed the token limit"),
+    "cost": N_("The next request could exceed the cost limit"),
+    "month": N_("The next request could exceed the monthly cost limit"),
+}
+"""In their place if the limit is not used up."""
 COMPACTIONS = {
     "cut_results": N_("old tool results were shortened"),
     "cut_message": N_("a long message was shortened"),
@@ -248,6 +254,13 @@ def _own_text(details: Mapping[str, Any]) -> tuple[str, str]:
         name: number(value) if type(value) is int else value for name, value in (details.get("values") or {}).items()
     }
     return _(str(details.get("title", "")), **values), _(str(details.get("text", "")), **values)
+
+
+def limit_title(kind: str, details: Mapping[str, Any]) -> str:
+    """Which limit stopped a run. ``details`` contain ``value`` and ``cap``, in the unit of the limit."""
+    value, cap = (float(details.get(key) or 0) for key in ("value", "cap"))
+    titles = {**LIMITS, **TOO_LOW} if value < cap else LIMITS
+    return _(titles.get(kind, N_("Limit reached")))
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change
-from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
@@ -103,6 +103,41 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     assert shown == [("2", "1")]
 
 
+async def test_a_message_sent_while_the_run_worked_has_its_own_card_and_undo(qtbot: QtBot) -> None:
+    def reply(id: str, seq: int, minute: int, call_id: str) -> TranscriptEntry:
+        entry = message(id, "r1", MessageRole.ASSISTANT, id, seq)
+        when = WHEN.replace(minute=minute)
+        call = ToolExecution(id=f"r1:{call_id}", workflow_id="w", run_id="r1", call_id=call_id, tool="x", status="ok")
+        return TranscriptEntry(entry.message.model_copy(update={"created_at": when}), (call,))
+
+    said = [
+        message("u1", "r1", MessageRole.USER, "Write the notes", 1),
+        reply("a1", 2, 1, "c1"),
+        message("u2", "r1", MessageRole.USER, "Delete the notes", 3),
+        reply("a2", 4, 5, "c2"),
+    ]
+    panel = Panel(qtbot)
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, tuple(said), None))
+    panel.changes = [
+        change("4", "sub2.md", run_id="sub", call_id="c1", at=WHEN.replace(minute=6)),
+        change("3", "note1.md", action="deleted", call_id="c2", at=WHEN.replace(minute=6)),
+        change("2", "sub1.md", run_id="sub", call_id="c2", at=WHEN.replace(minute=2)),
+        change("1", "note1.md", action="created", call_id="c1", at=WHEN.replace(minute=2)),
+    ]
+    panel.chat.open_workflow("w")
+    await settle()
+    by_reply = {card.parent().entry.id: card for card in panel.cards()}  # type: ignore[union-attr]
+    assert {id: card.title.text() for id, card in by_reply.items()} == {
+        "a1": "Changed files: note1.md, sub1.md",
+        "a2": "Changed files: note1.md, sub2.md",
+    }
+    by_reply["a2"].undo.click()
+    assert confirmation(panel).text() == "Undo changes to 2 files?"
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ("4", "3")), {"force": False})], "not what was written before"
+
+
 async def test_the_card_of_a_turn_that_only_deleted_says_deleted(panel: Panel) -> None:
     (card,) = panel.cards()
     gone = change("1", "a.py", action="deleted")
@@ -145,6 +180,7 @@ async def test_two_changes_of_one_file_count_as_one_file(panel: Panel) -> None:
     panel.press("changed-files-undo")
     box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
     assert box.text() == "Undo changes to 1 file?"
+    assert "2 changes will be undone" in box.informativeText(), "the number that is reported afterwards"
 
 
 async def test_the_complete_turn_is_undone_after_confirmation_and_the_card_shows_it(panel: Panel) -> None:

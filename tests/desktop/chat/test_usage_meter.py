@@ -68,6 +68,16 @@ def test_a_budget_is_shown_as_a_share_with_all_limits_in_the_tool_tip() -> None:
     assert meter.bar.isHidden()
 
 
+def test_the_number_beside_the_bar_is_that_of_the_bar() -> None:
+    meter = UsageMeter()
+    meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 600, 1_000)
+    meter.show_budget(AgentUsage(100, 50, 1.8, 1, 30_000), BUDGET)
+    assert meter.text.text() == "$0.50 · 90%"
+    assert "Context: 600 of 1,000 tokens" in meter.toolTip()
+    meter.show_budget(None, None)
+    assert meter.text.text() == "$0.50 · 60%"
+
+
 def test_usage_of_a_turn_and_of_the_workflow_are_distinguished() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=400, tokens_output=18))

@@ -6,6 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.team.model import AT_ONCE, TeamModel
+from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.team.sample_team_events import event, started, sub_agent_event, tree
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -76,6 +77,23 @@ async def test_many_events_are_signalled_once_and_only_changes_of_the_tree_are_q
     assert len(signalled) - before <= 2
     assert len(atelier.calls("teams.tree")) == 1
     assert model.root == "ada"
+
+
+async def test_a_raised_limit_is_read_when_the_run_continues(
+    model: TeamModel, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("teams", "tree", lambda *_: tree(ada={"budget": Budget(max_tokens=40)}))
+    model.set_workflow("w1", "ada")
+    await settle()
+    model.feed(event(20, "limit_reached", "ada", reason="tokens", details={"value": 42, "cap": 40}))
+    model.feed(event(21, "run_status", "ada", status="paused"))
+    atelier.set("teams", "tree", lambda *_: tree(ada={"budget": Budget(max_tokens=240)}))
+    model.feed(event(22, "run_status", "ada", status="processing"))
+    qtbot.waitUntil(lambda: not model._reload.isActive())
+    await settle()
+    member = model.get("ada")
+    assert member is not None
+    assert member.budget == Budget(max_tokens=240)
 
 
 async def test_a_deleted_turn_is_no_error(model: TeamModel, atelier: FakeAtelier) -> None:

@@ -58,6 +58,7 @@ from atelier_desk.engine.run.reducer.state import Ending, RunState
 from atelier_desk.engine.team.team_interface import NO_ANSWER
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import START, Script, agent, call, reply, started
+from tests.helpers.tool_calls import tool_call
 
 PROBLEM = ServerProblem(server="docs", code="off")
 FINISH = Finish(Ending(RunStatus.COMPLETED, "done", result="42"))
@@ -453,6 +454,15 @@ def test_a_call_is_closed_with_the_message_of_its_own_request() -> None:
         ("a", "CalculatorTool", {}),
         ("b", "Deploy", {"x": 9}),
     ]
+
+
+def test_a_call_stopped_before_it_began_has_the_words_and_icon_of_its_tool() -> None:
+    right = tool_call("CalculatorTool", "a", operation="eval", expression="19*2")
+    script = Script().add(reply("", right, tool_call("CalculatorTool", "b", wrong=1)))
+    stopped = closing_events(script.state, CallStatus.CANCELLED, "over")
+    shown = [each.presentation for each in stopped if isinstance(each, ToolCallStarted)]
+    assert [(each.icon, each.title) for each in shown] == [("calculator", "Calculator")] * 2
+    assert [each.summary.params for each in shown] == [{"expression": "19 × 2"}, {}]
 
 
 @pytest.mark.parametrize(("keep", "over", "closed"), [(True, True, []), (True, False, ["c"]), (False, True, ["c"])])

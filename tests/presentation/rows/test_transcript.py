@@ -161,6 +161,25 @@ def test_a_limit_can_be_acted_on_until_the_run_continues() -> None:
     assert not entry.actionable
 
 
+def test_a_limit_reached_again_with_the_same_usage_supersedes_the_earlier_notice() -> None:
+    limit = {"value": 19, "cap": 30}
+    feed = Feed()
+    feed("limit_reached", reason="tokens", details=limit)
+    feed("message", message_id="u2", role="user", content="And this", strategy="queue")
+    feed("run_status", status="processing")
+    changes = feed("limit_reached", reason="tokens", details=limit)
+    first, _message, second = feed.entries
+    assert ("update", first) in changes
+    assert [bool(each.details.get("superseded")) for each in (first, second)] == [True, False]
+    feed("limit_reached", reason="tokens", details={"value": 40, "cap": 40})
+    assert "superseded" not in second.details, "the limit was raised between them"
+
+    row: dict[str, Any] = {"workflow_id": "w", "run_id": "r", "role": MessageRole.NOTICE, "kind": "limit_reached"}
+    stored = Transcript("w")
+    stored.load([TranscriptEntry(Message(seq=n, details={**limit, "limit": "tokens"}, **row)) for n in (1, 2)])
+    assert [bool(each.details.get("superseded")) for each in stored.entries] == [True, False]
+
+
 @pytest.mark.parametrize("status", ["cancelled", "abandoned"])
 def test_a_limit_cannot_be_acted_on_after_the_run_was_stopped(status: str) -> None:
     feed = Feed()
@@ -214,6 +233,25 @@ def test_a_stopped_reply_can_be_continued_until_the_workflow_goes_on() -> None:
     assert [entry.actionable for entry in feed.entries] == [False, True]
     feed("workflow_start")
     assert not feed.entries[1].actionable
+
+
+def test_a_run_stopped_at_a_call_can_be_continued() -> None:
+    """Its reply is complete: it was stopped while an approval waited, or between two steps."""
+    feed = Feed()
+    feed("message", message_id="a1", role="assistant", content="")
+    feed("validation_required", call_id="c1", tool="WriteTool", message_id="a1")
+    feed("run_status", status="cancelled", message_id="end")
+    feed("workflow_complete", status="cancelled")
+    assert [(entry.topic, entry.actionable) for entry in feed.entries][1:] == [("run_finished", True)]
+
+    row: dict[str, Any] = {"workflow_id": "w", "run_id": "r"}
+    reply = Message(id="a1", seq=1, role=MessageRole.ASSISTANT, kind="reply", content="First.", **row)
+    end = Message(seq=2, role=MessageRole.NOTICE, kind="run_finished", details={"status": "cancelled"}, **row)
+    call = ToolExecution(id="r:c1", call_id="c1", tool="WriteTool", status="cancelled", **row)
+    stored = Transcript("w")
+    stored.load([TranscriptEntry(reply, (call,)), TranscriptEntry(end)])
+    stored.settle("completed")
+    assert stored.entries[-1].actionable
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.domain.file_change import Change as FileChange
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 
@@ -95,10 +96,49 @@ class TurnEnds(QObject):
 
 
 class ChangedFiles(TurnEnds):
-    """The files changed by each turn. Available if the workflow has a folder that agents may change."""
+    """The files changed by each turn. Available if the workflow has a folder that agents may change.
+
+    A message sent while a run works is answered by the same run: the changes made for each message stand below its own
+    last reply, so that undoing them leaves those made for the other.
+    """
 
     entry_field = "file_changes"
     topic = "file"
 
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
+        super().__init__(bridge, pages, parent)
+        self._places: dict[str, Entry] = {}
+        """By id of a change: the reply below which it is shown."""
+
+    def arrange(self, entries: Sequence[Entry]) -> None:
+        answers: dict[str, list[list[Entry]]] = {}
+        for entry in entries:
+            parts = answers.setdefault(entry.run_id, [[]])
+            if entry.kind == "user" and parts[-1]:
+                parts.append([])
+            elif entry.kind == "assistant" and not entry.live:
+                parts[-1].append(entry)
+        self._places = {}
+        for run_id, changes in self._turns.items():
+            replies = [part for part in answers.get(run_id, ()) if part]
+            for change in changes if replies else ():
+                self._places[change.id] = _answer_with(change, replies)[-1]
+
+    def stands_at(self, shown: FileChange, entry: Entry, *, ended: bool) -> bool:
+        transcript = self._pages.current
+        working = transcript is not None and entry.run_id == transcript.live_run
+        return self._places.get(shown.id) is entry and not working
+
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
         return await self._bridge.engine.files.by_turn(workflow_id)
+
+
+def _answer_with(change: FileChange, answers: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
+    """The replies to the message for which a change was made; a sub-agent's change is dated, its call is not listed."""
+    for replies in answers:
+        if change.run_id == replies[0].run_id and any(
+            call.call_id == change.call_id for reply in replies for call in reply.calls
+        ):
+            return replies
+    before = [replies for replies in answers if (began := replies[0].time) is not None and began <= change.at]
+    return before[-1] if before else answers[0]

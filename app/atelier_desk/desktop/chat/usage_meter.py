@@ -89,7 +89,8 @@ class BudgetBar(QWidget):
 
 
 class UsageMeter(QWidget):
-    """``status-usage`` and its bar: the cost, or the tokens if no cost is known, and the share of the context window.
+    """``status-usage`` and its bar: the cost, or the tokens if no cost is known, and the share that the bar shows:
+    that of the most used limit, or of the context window if there is no limit.
 
     ``brief`` leaves out that share, for a narrow header.
     """
@@ -101,6 +102,7 @@ class UsageMeter(QWidget):
         self._context = (0, 0)
         self._usage: AgentUsage | None = None
         self._budget: Budget | None = None
+        self._caps: list[Share] = []
         self.brief = False
         self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
@@ -148,6 +150,7 @@ class UsageMeter(QWidget):
         used, window = self._context
         spent = self._tokens
         caps = shares(self._usage, self._budget) if self._usage is not None and self._budget is not None else []
+        self._caps = caps
         self.text.setText(self._words(self.brief))
         lines = self._lines(spent, used, window)
         if lines and self._usage is not None and self._usage.tokens != spent:
@@ -185,7 +188,9 @@ class UsageMeter(QWidget):
             parts = [cost(self._cost)]
         else:
             parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
-        if window and spent and not brief:
+        if self._caps and not brief:
+            parts.append(percent(self._caps[0].part))
+        elif window and spent and not brief:
             parts.append(percent(min(1.0, used / window)))
         return " · ".join(parts)
 

@@ -102,13 +102,19 @@ class TeamModel(QObject):
             self.root = event.run_id
         if self._loading and kind not in {"token", "reasoning"}:
             self._meanwhile.append(event)
+        limited = self._at_limit(event.run_id)
         changed = self.state.feed(event)
         if changed:
             self._mark(changed)
-        if kind in _RESHAPING and self._bridge is not None:
+        raised = limited and not self._at_limit(event.run_id)  # only the tree has the new limits
+        if (kind in _RESHAPING or raised) and self._bridge is not None:
             self._wanted.add(event.correlation_id or event.run_id)
             self._reloads.add(event.correlation_id or event.run_id)
             self._reload.ask()
+
+    def _at_limit(self, run_id: str) -> bool:
+        member = self.get(run_id)
+        return member is not None and member.pause == "limit"
 
     def _mark(self, runs: set[str]) -> None:
         self._dirty |= runs

@@ -36,7 +36,9 @@ def ask_undo(
     names = list(dict.fromkeys(map(path_text, alive)))
     title = ngettext("Undo changes to {n} file?", "Undo changes to {n} files?", len(names))
     ids, workflow_id = [change.id for change in alive], alive[0].workflow_id
-    details = "\n\n".join(filter(None, (changed_text(alive), undo_text(alive))))
+    count = ngettext("{n} change will be undone.", "{n} changes will be undone.", len(alive))
+    more = count if len(alive) > len(names) else ""
+    details = "\n\n".join(filter(None, (changed_text(alive), more, undo_text(alive))))
     return confirm(
         parent,
         title,

@@ -14,6 +14,7 @@ from atelier_desk.engine.run.reducer.state import CallState
 from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.calls.result_limits import as_json
+from atelier_desk.tools.registry.builtin import presentation_of
 
 STOPPED_BY, BY_USER = "ended_by", "user"
 """Field in the result of a prematurely ended call that names who ended it, and the value for a person."""
@@ -104,7 +105,8 @@ def closed(
     tool = call.intent.tool if call.intent else call.call.name
     events: list[EventBody] = []
     if call.intent is None:
-        intent = ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments)
+        shown = presentation_of(tool, call.call.arguments) if asked is None else asked.presentation
+        intent = ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments, presentation=shown)
         if asked is not None:
             known = {
                 "tool": asked.tool,
@@ -113,9 +115,7 @@ def closed(
                 "effect": asked.effect,
                 "risk": asked.risk,
             }
-            intent = intent.model_copy(
-                update={**known, "arguments": asked.arguments, "presentation": asked.presentation}
-            )
+            intent = intent.model_copy(update={**known, "arguments": asked.arguments})
         events.append(intent)
     return [*events, call_finished(call.call.id, tool, result, status=status, duration_ms=duration_ms)]
 

@@ -74,6 +74,7 @@ class Transcript:
             elif entry.id not in self._by_id:
                 self._add(entry)
         self._explain_all_cuts()
+        self._supersede_limits()
         self._mark_prompt()
         self._attach_sources()
         return self.entries
@@ -84,8 +85,23 @@ class Transcript:
         self.entries[:0] = older
         self._by_id.update((entry.id, entry) for entry in older)
         self._explain_all_cuts()
+        self._supersede_limits()
         self._attach_sources()
         return older
+
+    def _supersede_limits(self) -> list[Change]:
+        """Mark notices of a limit at which the run stopped again with the same usage: a message was sent meanwhile."""
+        changes: list[Change] = []
+        newer: set[tuple[object, ...]] = set()
+        for entry in reversed(self.entries):
+            if entry.topic != "limit_reached":
+                continue
+            about = (entry.run_id, *(entry.details.get(name) for name in ("limit", "value", "cap")))
+            if about in newer and "superseded" not in entry.details:
+                entry.details = {**entry.details, "superseded": True}
+                changes.append(("update", entry))
+            newer.add(about)
+        return changes
 
     def _explain_all_cuts(self) -> None:
         for entry in self.entries:
@@ -281,12 +297,13 @@ class Transcript:
         return [*self._explain_cuts(entry), ("append", entry)]
 
     def _offer_continue(self, notice: Entry) -> bool:
-        """Offer to continue a stopped reply, at the notice below what it had said; return whether it is offered."""
+        """Offer to continue at the notice of a stop, below what was said or called; return whether it is offered."""
         stopped = notice.topic == "run_finished" and notice.details.get("status") == "cancelled"
         if self.run_id or not stopped or len(self.entries) < 2:
             return False
         before = self.entries[-2]
-        notice.actionable = (before.topic, before.run_id) == ("cut_off", notice.run_id) and bool(before.content.strip())
+        said = before.kind == "assistant" and bool(before.content.strip() or before.calls)
+        notice.actionable = said and before.run_id == notice.run_id
         return notice.actionable
 
     def _add_notice(
@@ -521,7 +538,7 @@ class Transcript:
         )
         if details.get("reason") == LOADING:
             self._loading = entry
-        return [("append", entry)]
+        return [*(self._supersede_limits() if kind == "limit_reached" else ()), ("append", entry)]
 
     def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
         """The process that worked on the run ended: show where it stopped, with Continue."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TypeVar
 
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.tools.base import Tool
+from atelier_desk.tools.calls.argument_validation import validate
 from atelier_desk.tools.registry.sections import rooms
 from atelier_desk.tools.registry.tool_services import ToolServices
 
@@ -77,3 +79,18 @@ def title_of(name: str) -> str:
         load()
     found = _declared.get(name)
     return found[1].title if found is not None else ""
+
+
+def presentation_of(name: str, arguments: Mapping[str, object]) -> Presentation:
+    """Return the display data of a call of a built-in tool that was never prepared; empty for other tools."""
+    if name not in _declared:
+        load()
+    if name not in _declared:
+        return Presentation()
+    tool = _declared[name][1]()
+    named = Presentation(icon=tool.icon, title=tool.title)
+    try:
+        said = tool.describe(validate(tool, tool.read_arguments(dict(arguments))))
+    except Exception:  # the model's arguments were not checked yet, and a stop must not fail
+        return named
+    return named.model_copy(update={"summary": said.summary, "done": said.done})

@@ -115,3 +115,12 @@ def test_its_buttons_align_with_its_text_as_in_a_notice(shown: Shown) -> None:
     text = next(each for each in card.findChildren(QLabel) if "used" in each.text())
     amount: RaiseField = child(card, RaiseField, "limit-amount")
     assert amount.mapTo(card, QPoint()).x() == text.mapTo(card, QPoint()).x()
+
+
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [(30_000, "Ada: Token limit reached"), (19_000, "Ada: The next request would exceed the token limit")],
+)
+def test_its_title_says_whether_the_limit_is_used_up(shown: Shown, value: float, title: str) -> None:
+    card = shown("tokens", value=value, cap=30_000)
+    assert card.accessibleName().startswith(f"{title}. ")

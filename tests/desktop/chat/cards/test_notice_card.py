@@ -155,7 +155,7 @@ def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtb
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
     qtbot.addWidget(card)
     text = " ".join(label.text() for label in card.findChildren(QLabel))
-    assert "Monthly cost limit reached" in text
+    assert "The next request could exceed the monthly cost limit" in text
     assert "may cost up to $0.0124; only $0.0088 is left." in text
     asked: list[object] = []
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
@@ -175,3 +175,12 @@ def test_at_a_token_limit_it_shows_the_requests_tokens_and_suggests_enough(qtbot
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
     card.findChildren(QPushButton, "notice-raise")[0].click()
     assert asked == [("r", {"raise_limits": {"tokens": 3900.0}})]
+
+
+def test_a_superseded_limit_refers_to_the_newer_notice(qtbot: QtBot) -> None:
+    details = {"limit": "tokens", "value": 19_000, "cap": 30_000, "needed": 12_000, "left": 11_000, "superseded": True}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details), TranscriptHost())
+    qtbot.addWidget(card)
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "See the newer notice below." in text
+    assert "at least" not in text

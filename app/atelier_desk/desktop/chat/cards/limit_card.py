@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.wheel_safe_inputs import DoubleSpinBox
-from atelier_desk.presentation.run_notices import LIMITS, MONEY, too_little
+from atelier_desk.presentation.run_notices import MONEY, limit_title, too_little
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number, tokens
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -172,7 +172,8 @@ class LimitCard(HeadedCard):
 
     def _show(self) -> None:
         run_id, agent, kind, value, cap, details = self._shown
-        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
+        problem = limit_title(kind, {"value": value, "cap": cap})
+        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=problem)
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = (
             _("{value} of {cap} used. The run is waiting for your decision.", **used)

@@ -23,7 +23,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.presentation.model_names import unlisted_model_name
 from atelier_desk.presentation.rows.transcript_entries import Entry
-from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
+from atelier_desk.presentation.run_notices import limit_title, notice_kind, retry_text, too_little
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
@@ -212,8 +212,9 @@ def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         value, cap = limit_value(kind, used), limit_value(kind, most)
         waits = _("{value} of {cap} used. The run is waiting for your decision.", value=value, cap=cap)
         text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
-        text = " ".join(filter(None, (text, too_little(kind, used, most, details))))
-        return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
+        why = _("See the newer notice below.") if details.get("superseded") else too_little(kind, used, most, details)
+        text = " ".join(filter(None, (text, why)))
+        return "octagon-x", "warn", "card-warn", limit_title(kind, details), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(

@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.activity_log import LogEntry
-from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
+from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, limit_title, notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
@@ -130,7 +130,7 @@ def _entry_title(entry: LogEntry) -> str:
         case ChunkType.SUB_AGENT_ERROR if entry.outcome in _NO_FAILURES:
             return _("Sub-agent: {status}", status=_(RUN_WORDS[entry.outcome]))
         case ChunkType.LIMIT_REACHED if entry.reason in LIMITS:
-            return _(LIMITS[entry.reason])
+            return limit_title(entry.reason, entry.details)
         case ChunkType.MESSAGE if entry.by_user:
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
         case ChunkType.MESSAGE:
