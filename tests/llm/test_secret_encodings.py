@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from urllib.parse import quote
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -73,3 +74,12 @@ def test_several_secrets_in_one_text() -> None:
     remember("another-secret-99")
     text = f"{encoded('u')} and {QUOTED} and \\u0061nother-secret-99, {SECRET}"
     assert redact(text) == f"{REDACTED} and {REDACTED} and {REDACTED}, {REDACTED}"
+
+
+@pytest.mark.parametrize("secret", ["pass word with spaces 99", "clé-secrète-ééé-123456", "pa%41ss&#65;word99"])
+@pytest.mark.parametrize(
+    "form", [str, lambda secret: quote(secret, safe=""), quote_plus, lambda secret: json.dumps(secret)[1:-1]]
+)
+def test_secrets_with_spaces_letters_or_escapes_of_their_own(secret: str, form: Callable[[str], str]) -> None:
+    remember(secret)
+    assert redact(f"key={form(secret)}.") == f"key={REDACTED}."

@@ -5,9 +5,11 @@ Pure.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
 
 _ESCAPED = re.compile(
     r"[\\%&](?:(?<=\\)(?<!\\\\)\\*(?:u00(?P<json>[0-9a-f]{2})|x(?P<c>[0-9a-f]{2})|(?P<itself>[/\"']))"
@@ -24,9 +26,12 @@ _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 def plain_forms(secret: str) -> frozenset[str]:
-    """Return the secret and its hexadecimal forms."""
+    """Return the secret, its hexadecimal forms, and as JSON and addresses write it: with spaces, other letters, or
+    characters that look like an escape, it is not found by undoing escapes.
+    """
     data = secret.encode("utf-8", "surrogatepass")
-    return frozenset({secret, data.hex(), data.hex().upper()})
+    escaped = {quote(data, safe=""), quote_plus(data), json.dumps(secret)[1:-1]}
+    return frozenset({secret, data.hex(), data.hex().upper(), *escaped})
 
 
 def base64_forms(secret: str) -> frozenset[str]:
