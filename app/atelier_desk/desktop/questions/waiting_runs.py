@@ -146,9 +146,9 @@ class WaitingRuns(QObject):
             self._show_stopped({**stopped, **self._changed_since})
         self.changed.emit()
         if unpriced := self._for_a_price(self._stopped):
-            self.jobs.start(self._look_for_prices(unpriced), "prices")
+            self.jobs.start(self._refresh_prices(unpriced), "prices")
 
-    async def _look_for_prices(self, unpriced: list[str]) -> None:
+    async def _refresh_prices(self, unpriced: list[str]) -> None:
         """Mark the runs whose model has a price now. The server of such a model may take seconds to answer."""
         priced = await self._bridge.engine.teams.with_price(unpriced)
         kinds = {run_id: "priced" if run_id in priced else "unpriced" for run_id in unpriced}
