@@ -13,7 +13,8 @@ AGENT = agent(tools=("MemoryTool",))
 
 
 def remember(content: str, **fields: Any) -> list[ToolCall]:
-    return [tool_call("MemoryTool", "m", operation="add", type="user_pref", content=content, **fields)]
+    arguments = {"operation": "add", "type": "user_pref", "content": content, **fields}
+    return [tool_call("MemoryTool", "m", **arguments)]
 
 
 async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:

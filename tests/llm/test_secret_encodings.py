@@ -14,7 +14,11 @@ from atelier_desk.llm.secrets import REDACTED, redact, remember
 SECRET = "sk-proj-Ab/Cd+Ef~0123?456789"
 QUOTED = "".join(f"%{ord(char):02x}" for char in SECRET)
 JSON = "".join(f"\\u{ord(char):04X}" for char in SECRET)
-remember(SECRET)
+
+
+@pytest.fixture(autouse=True)
+def known() -> None:
+    remember(SECRET)
 
 
 def encoded(before: str = "", after: str = "", *, safe: bool = False) -> str:
