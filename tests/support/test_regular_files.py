@@ -61,3 +61,24 @@ def test_a_device_is_written_to_and_a_missing_folder_is_not_created(tmp_path: Pa
     assert not Path(os.devnull).is_file()
     with pytest.raises(FileNotFoundError):
         replace_file(tmp_path / "none" / "a", b"x")
+
+
+def test_a_loop_of_links_is_a_usual_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="a"):
+        replace_file(tmp_path / "a", b"new")
+
+
+@pytest.mark.parametrize("place", ["file", "folder"])
+def test_rights_are_those_of_writing_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    path = tmp_path / "letter.md"
+    path.write_bytes(b"old")
+    refused = path if place == "file" else tmp_path
+    monkeypatch.setattr(os, "access", lambda asked, _mode: asked != refused)
+    if place == "file":
+        with pytest.raises(PermissionError):
+            replace_file(path, b"new")
+    else:
+        replace_file(path, b"new")
+    assert path.read_bytes() == (b"old" if place == "file" else b"new")

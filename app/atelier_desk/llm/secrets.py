@@ -26,6 +26,10 @@ REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 """Shorter values are not hidden: a local server's dummy key such as ``none`` would blank out ordinary words."""
 
+SHORTEST_IN_REPLIES = 16
+"""In replies, shorter values and those without a digit are not hidden: ``lm-studio`` and ``postgres`` are words that a
+model writes into files. Keys of the services that people pay have 32 characters or more.
+"""
 LONGEST_SECRET = 16_384
 
 NOT_WRITTEN = N_(
@@ -36,9 +40,11 @@ _log = logging.getLogger(__name__)
 _seen: set[str] = set()
 _forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 """Of the secrets in ``_seen``: their plain forms and those in base64, longest first."""
+_reply_forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+"""The same of those that are no ordinary words, see ``redact_reply``."""
 _beginnings: tuple[frozenset[str], dict[str, tuple[str, ...]], tuple[str, ...]] = frozenset(), {}, ()
-"""Of the secrets in ``_seen``: their first characters, those with the same first ``_HEAD`` characters, and all that is
-shorter of these.
+"""Of the secrets in ``_reply_forms``: their first characters, those with the same first ``_HEAD`` characters, and all
+that is shorter of these.
 """
 _HEAD = 3
 _shortest_form = SHORTEST_SECRET
@@ -47,17 +53,16 @@ _lock = threading.Lock()
 
 def remember(secret: str) -> None:
     """Hide this value from now on, in each of its encodings."""
-    global _beginnings, _forms, _shortest_form
+    global _beginnings, _forms, _reply_forms, _shortest_form
     with _lock:
         if len(secret) < SHORTEST_SECRET or secret in _seen:
             return
         _seen.add(secret)
-        plain, in_base64 = _forms
-        _forms = (
-            tuple(sorted({*plain, *plain_forms(secret)}, key=len, reverse=True)),
-            tuple(sorted({*in_base64, *base64_forms(secret)}, key=len, reverse=True)),
-        )
+        _forms = _with_forms(_forms, secret)
         _shortest_form = min(len(each) for forms in _forms for each in forms)
+        if len(secret) < SHORTEST_IN_REPLIES or not any(char.isdigit() for char in secret):
+            return
+        _reply_forms = _with_forms(_reply_forms, secret)
         first, heads, shorter = _beginnings
         head = secret[:_HEAD]
         starts = {*shorter, *(head[:length] for length in range(1, _HEAD))}
@@ -68,12 +73,24 @@ def remember(secret: str) -> None:
         )
 
 
+def _with_forms(forms: tuple[tuple[str, ...], tuple[str, ...]], secret: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    plain, in_base64 = forms
+    return (
+        tuple(sorted({*plain, *plain_forms(secret)}, key=len, reverse=True)),
+        tuple(sorted({*in_base64, *base64_forms(secret)}, key=len, reverse=True)),
+    )
+
+
 def redact(text: str) -> str:
     """Replace every key handed out by Atelier with ``[redacted]``, also an encoded one."""
     if len(text) < _shortest_form:
         return text
-    plain, in_base64 = _forms
-    return replace_secrets(text, plain, in_base64, REDACTED)
+    return replace_secrets(text, *_forms, REDACTED)
+
+
+def redact_reply(text: str) -> str:
+    """Hide keys in what a model wrote, but no value that may be an ordinary word there."""
+    return replace_secrets(text, *_reply_forms, REDACTED) if len(text) >= _shortest_form else text
 
 
 def unfinished_secret(text: str) -> int:

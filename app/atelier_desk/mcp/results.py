@@ -166,10 +166,10 @@ class _Taken:
             self.left_out.append(f"{name} ({media_type}): its data is damaged")
             return
         self._bytes += len(content)
-        if _has_secret(content):
-            self.left_out.append(f"{name} ({media_type}): it contains a secret of the user")
-        elif self._bytes > limits.ATTACHED_FILE:
+        if self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
+        elif _has_secret(content):
+            self.left_out.append(f"{name} ({media_type}): it contains a secret of the user")
         # scaled, converted and inspected by ``tools.calls.result_images``
         elif media_type in PICTURES or kind_of(content):
             self.pictures.append(Picture(media_type, data))

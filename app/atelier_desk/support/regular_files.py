@@ -44,7 +44,15 @@ def replace_file(path: Path, data: bytes) -> None:
     if there and not path.is_file():
         path.write_bytes(data)
         return
-    path = path.resolve()
+    try:
+        path = path.resolve()
+    except RuntimeError:  # before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    if there and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if there and not os.access(path.parent, os.W_OK | os.X_OK):
+        path.write_bytes(data)  # no other file can be made beside it
+        return
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -142,3 +143,15 @@ async def test_without_a_timeout_it_waits_forever(open_atelier: Opener) -> None:
         for _ in range(20):
             assert await atelier.questions.seen(asked.id, 60_000) is None
         assert (await atelier.questions.get(asked.id)).status is QuestionStatus.PENDING
+
+
+async def test_a_time_limit_in_an_imported_file_ends_no_wait(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
+        asked = await asked_in(atelier)
+        file = json.loads(await atelier.workflows.export(asked.workflow_id))
+        for question in file["questions"]:
+            question |= {"timeout_s": 0.001, "seen_ms": 10**9}
+        copy = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow
+        [shown] = await atelier.questions.pending(copy.id)
+        assert await atelier.questions.seen(shown.id, 10_000) is None
+        assert (await atelier.questions.get(shown.id)).status is QuestionStatus.PENDING

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import AsyncGenerator
 
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ReasoningDelta, ReplyDone, TextDelta, ToolCallDelta
-from atelier_desk.llm.replies.redaction import without_secrets
+from atelier_desk.llm.replies.redaction import REPEATED_KEY, without_secrets
 from atelier_desk.llm.secrets import remember
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
@@ -41,6 +42,30 @@ async def test_a_key_that_the_server_repeats_is_hidden(
     assert (reply.tool_calls[0].raw or str(reply.tool_calls[0].arguments)).count("[redacted]") == 3
     shown = "".join(each.content for each in deltas if isinstance(each, TextDelta | ReasoningDelta))
     assert KEY not in shown + str([each for each in deltas if not isinstance(each, ToolCallDelta)])
+
+
+async def test_a_call_with_a_key_in_its_arguments_is_not_made_with_others(
+    openai_server: FakeOpenAI, clock: ManualClock
+) -> None:
+    openai_server.script(Reply(calls=[Call("write_file", f'{{"path": "a", "content": "{KEY}"}}')]))
+    (call,) = reply_of(await collect(provider("openai", openai_server.url, clock, key=KEY).stream(ask()))).tool_calls
+    assert call.error == REPEATED_KEY
+    assert KEY not in str(call)
+
+
+@pytest.mark.parametrize("word", ["lm-studio", "not-needed", "postgres", "a passphrase of words"])
+async def test_words_that_are_also_keys_stay_in_calls_and_text(
+    openai_server: FakeOpenAI, clock: ManualClock, word: str
+) -> None:
+    remember(word)
+    arguments = {"path": f"/srv/{word}/x", "content": f"api_key='{word}'"}
+    openai_server.script(Reply(text=f"Use {word}.", calls=[Call("write_file", json.dumps(arguments))], pieces=3))
+    reply = reply_of(await collect(provider("openai", openai_server.url, clock, key=KEY).stream(ask())))
+    assert (reply.content, reply.tool_calls[0].arguments, reply.tool_calls[0].error) == (
+        f"Use {word}.",
+        arguments,
+        None,
+    )
 
 
 async def test_an_encoded_key_is_hidden_in_the_whole_reply(openai_server: FakeOpenAI, clock: ManualClock) -> None:

@@ -16,8 +16,10 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     ToolCallDelta,
 )
-from atelier_desk.llm.secrets import redact, unfinished_secret
+from atelier_desk.llm.secrets import redact_reply, unfinished_secret
 
+REPEATED_KEY = "The arguments contain an API key or another secret of the user, so the call was not made."
+"""For the model. The call is not made with other arguments than those it gave."""
 _PIECES = (TextDelta, ReasoningDelta)
 _TEXT: type[TextDelta | ReasoningDelta] = TextDelta
 
@@ -38,7 +40,7 @@ async def without_secrets(deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGener
                         yield kind(content=held)
                     elif held:
                         text = held + text
-                    text = redact(text)
+                    text = redact_reply(text)
                     end = unfinished_secret(text)
                     held, text = text[end:], text[:end]
                     if text == delta.content:
@@ -56,7 +58,7 @@ async def without_secrets(deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGener
                 if isinstance(delta, ReplyDone):
                     yield ReplyDone(reply=_reply(delta.reply))
                 elif isinstance(delta, ToolCallDelta):
-                    update = {name: redact(getattr(delta, name)) for name in ("id", "name", "arguments")}
+                    update = {name: redact_reply(getattr(delta, name)) for name in ("id", "name", "arguments")}
                     yield delta.model_copy(update=update)
                 else:
                     yield delta
@@ -75,29 +77,33 @@ def _all_before(delta: TextDelta | ReasoningDelta) -> bool:
 def _reply(reply: ChatReply) -> ChatReply:
     return reply.model_copy(
         update={
-            "content": redact(reply.content),
-            "reasoning": redact(reply.reasoning),
-            "model": redact(reply.model),
+            "content": redact_reply(reply.content),
+            "reasoning": redact_reply(reply.reasoning),
+            "model": redact_reply(reply.model),
             "tool_calls": tuple([_call(call) for call in reply.tool_calls]),
         }
     )
 
 
 def _call(call: ToolCall) -> ToolCall:
+    arguments = _value(call.arguments)
+    error = call.error
+    if error is None and arguments != call.arguments:
+        error = REPEATED_KEY
     return call.model_copy(
         update={
-            "id": redact(call.id),
-            "name": redact(call.name),
-            "arguments": _value(call.arguments),
-            "raw": None if call.raw is None else redact(call.raw),
-            "error": None if call.error is None else redact(call.error),
+            "id": redact_reply(call.id),
+            "name": redact_reply(call.name),
+            "arguments": arguments,
+            "raw": None if call.raw is None else redact_reply(call.raw),
+            "error": None if error is None else redact_reply(error),
         }
     )
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, str):
-        return redact(value)
+        return redact_reply(value)
     if isinstance(value, dict):
-        return {redact(name): _value(each) for name, each in value.items()}
+        return {redact_reply(name): _value(each) for name, each in value.items()}
     return [_value(each) for each in value] if isinstance(value, list) else value

@@ -21,7 +21,7 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.reply_processing import unended
 from atelier_desk.llm.network.inactivity_timeout import watched
-from atelier_desk.llm.secrets import redact
+from atelier_desk.llm.secrets import redact_reply
 from atelier_desk.llm.token_and_cost_estimates import at_most, estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
@@ -115,8 +115,8 @@ class AccountedRequest:
             return []
         cut = ReplyCutOff(
             message_id=self.message_id,
-            content=redact(self.content),
-            reasoning=redact(self.reasoning),
+            content=redact_reply(self.content),
+            reasoning=redact_reply(self.reasoning),
             reason=reason,
             usage=usage,
             in_conversation=True,
@@ -147,7 +147,9 @@ class AccountedRequest:
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
         """Return the received part of a reply whose stream was closed here."""
-        return ChatReply(content=redact(self.content), reasoning=redact(self.reasoning), finish_reason=reason)
+        return ChatReply(
+            content=redact_reply(self.content), reasoning=redact_reply(self.reasoning), finish_reason=reason
+        )
 
     def _watched(self, deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGenerator[ChatDelta, None]:
         """Apply the inactivity limit to a root run's reply.
@@ -165,8 +167,8 @@ class AccountedRequest:
             state.run_id,
             state.workflow_id,
             self.message_id,
-            content=sanitized(redact(self.content)),
-            reasoning=sanitized(redact(self.reasoning)),
+            content=sanitized(redact_reply(self.content)),
+            reasoning=sanitized(redact_reply(self.reasoning)),
             usage=usage,
             spent=self._env.sent.record(provider, state.agent.model, usage, state) if usage.cost else None,
         )

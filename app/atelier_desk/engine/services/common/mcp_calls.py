@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,4 +85,5 @@ async def call(
             raise McpError(message, code="asks", server=name, detail=str(error)) from None
         note = " ".join(dict.fromkeys(filter(None, [*notes, note])))
         return ServerAsks(name, result.request_state, answers, questions, note)
-    return replace(results.read(result), note=" ".join(dict.fromkeys(notes)))
+    answer = await asyncio.to_thread(results.read, result)  # searching 20 MB for secrets takes seconds
+    return replace(answer, note=" ".join(dict.fromkeys(notes)))

@@ -57,7 +57,8 @@ class McpContent:
         entry = await self._entry(name)
         await self._refresh(name)
         connection = await self._connection(entry.config)
-        text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
+        found = await connection.request(lambda client: client.read_resource(uri))
+        text, data, kind = await asyncio.to_thread(results.contents, found)  # searching 20 MB for secrets takes seconds
         if not text and not data:
             raise McpError(
                 N_("The MCP server {server} returned nothing for {uri}."),

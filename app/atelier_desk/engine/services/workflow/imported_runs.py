@@ -99,7 +99,9 @@ def held(file: WorkflowFile) -> WorkflowFile:
     shown = (each for each in open_rows if each.status is not ApprovalStatus.PENDING)
     approvals = (*shown, *waiting_rows.values(), *asked)
     pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
-    questions = tuple(over.get(each.id, each) for each in file.questions)
+    # Only a person ends the wait: a time limit in the file would make the run go on when its question is shown.
+    untimed = {"timeout_s": 0, "seen_ms": 0}
+    questions = tuple(over.get(each.id, each).model_copy(update=untimed) for each in file.questions)
     waiting = sum(each.status is QuestionStatus.PENDING for each in questions)
     counts = {"pending_approvals": pending, "pending_questions": waiting if over else file.workflow.pending_questions}
     workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage, **counts})
