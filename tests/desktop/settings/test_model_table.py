@@ -11,11 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
@@ -173,6 +174,17 @@ async def test_the_newest_list_is_shown_after_an_edit_is_cancelled(page: Any, fi
     assert table.item(0, 3).text() == "4"
     assert find("model-reset").isEnabled()
     assert atelier.calls("models.edit") == []
+
+
+async def test_the_error_of_a_server_is_shown_when_its_provider_was_deleted_meanwhile(
+    page: Any, atelier: Engine, window: SettingsWindow
+) -> None:
+    atelier.set("providers", "models", ProviderError("The API key was refused."))
+    atelier.set("models", "stored", NotFoundError("There is no such provider."))
+    await choose(page, "Ollama")
+    assert "refused" in page.busy.text.text()
+    assert toasts_of(window).current is None
+    assert page.models.shown == []
 
 
 async def test_the_tool_call_format_of_the_selected_model_is_chosen(
