@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 
@@ -124,6 +126,65 @@ async def test_limits_and_prices_can_be_corrected(page: Any, find: Find, atelier
     ]
     table.item(0, 2).setText("many")
     assert table.item(0, 2).text() == "40,960"
+
+
+@pytest.mark.parametrize("names", [["m1"], ["m0", "m1"]], ids=["same-list", "new-row-above"])
+async def test_a_price_being_typed_survives_a_reload_of_the_page(
+    page: Any, find: Find, atelier: Engine, names: list[str]
+) -> None:
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m1")])
+    await choose(page, "Ollama")
+    table = find("model-table")
+    table.setCurrentCell(0, 3)
+    table.editItem(table.item(0, 3))
+    QTest.keyClicks(child(table, QLineEdit), "2.5")
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name=name) for name in names])
+    await page.load()
+    await settle()
+    editor = child(table, QLineEdit)
+    assert editor.text() == "2.5"
+    QTest.keyClicks(editor, "7")
+    delayed = DelayedResult([])
+    atelier.set("providers", "models", delayed)
+    QTest.keyClick(editor, Qt.Key.Key_Tab)
+    await settle()
+    editor = next(each for each in table.findChildren(QLineEdit) if each.isVisible())
+    QTest.keyClicks(editor, "3")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    await settle()
+    edits = [(("Ollama", "m1"), {"price_input": 2.57}), (("Ollama", "m1"), {"price_output": 3.0})]
+    assert atelier.calls("models.edit") == edits
+    assert [table.item(row, 1).text() for row in range(table.rowCount())] == names
+    row = len(names) - 1
+    assert [table.item(row, column).text() for column in (3, 4)] == ["2.57", "3"], "while the server is asked again"
+    assert (page.models.chosen.name, table.currentRow(), table.currentColumn()) == ("m1", row, 4)
+    await delayed.release()
+
+
+async def test_the_newest_list_is_shown_after_an_edit_is_cancelled(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m1")])
+    await choose(page, "Ollama")
+    table = find("model-table")
+    table.setCurrentCell(0, 3)
+    table.editItem(table.item(0, 3))
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m1", price_input=4.0, source="user")])
+    await page.load()
+    await settle()
+    QTest.keyClick(child(table, QLineEdit), Qt.Key.Key_Escape)
+    assert table.item(0, 3).text() == "4"
+    assert find("model-reset").isEnabled()
+    assert atelier.calls("models.edit") == []
+
+
+async def test_the_error_of_a_server_is_shown_when_its_provider_was_deleted_meanwhile(
+    page: Any, atelier: Engine, window: SettingsWindow
+) -> None:
+    atelier.set("providers", "models", ProviderError("The API key was refused."))
+    atelier.set("models", "stored", NotFoundError("There is no such provider."))
+    await choose(page, "Ollama")
+    assert "refused" in page.busy.text.text()
+    assert toasts_of(window).current is None
+    assert page.models.shown == []
 
 
 async def test_the_tool_call_format_of_the_selected_model_is_chosen(

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
     QApplication,
     QHeaderView,
     QStyle,
@@ -94,6 +95,7 @@ class ModelTable(QTableWidget):
         self._all: list[ModelInfo] = []
         self._favourites: frozenset[str] = frozenset()
         self._needle = ""
+        self._fill_after_edit = False
         self.horizontalHeader().setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
         self.horizontalHeader().setSectionResizeMode(STAR, QHeaderView.ResizeMode.Fixed)
         for column in range(TITLE + 1, len(COLUMNS)):
@@ -107,7 +109,7 @@ class ModelTable(QTableWidget):
         self._fill()
 
     def show_models(self, models: list[ModelInfo], favourites: Iterable[str]) -> None:
-        """Fill the table; ``favourites`` are ``provider/model``."""
+        """Fill the table, after an edit in progress; ``favourites`` are ``provider/model``."""
         self._all, self._favourites = models, frozenset(favourites)
         self._fill()
 
@@ -135,6 +137,10 @@ class ModelTable(QTableWidget):
         return next((row for row, info in enumerate(self._models) if key_of(info) == key), None)
 
     def _fill(self) -> None:
+        # New items would empty or close an open editor.
+        self._fill_after_edit = self.state() == self.State.EditingState
+        if self._fill_after_edit:
+            return
         found = [info for info in self._all if fits(self._needle, f"{info.name} {info.label} {abilities(info)}")]
         chosen, column = self.chosen, self.currentColumn()
         self._models = sorted(found, key=lambda info: key_of(info) not in self._favourites)
@@ -182,6 +188,13 @@ class ModelTable(QTableWidget):
     def chosen(self) -> ModelInfo | None:
         """The model of the current row."""
         return self._models[self.currentRow()] if 0 <= self.currentRow() < len(self._models) else None
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        """Show what arrived during the edit."""
+        super().closeEditor(editor, hint)
+        if self._fill_after_edit:
+            self._fill()
+            self.itemSelectionChanged.emit()  # the current row may have the same place and other values
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The name column takes the remaining width, with a minimum below which the table scrolls.
@@ -252,6 +265,9 @@ class ModelTable(QTableWidget):
         elif text:
             value, ok = locale().toDouble(text)
         if ok:
+            self._all = [  # shown until the edited list is loaded
+                each.model_copy(update={field: value}) if key_of(each) == key_of(info) else each for each in self._all
+            ]
             self._on_edit(info, field, value)
         else:
             self.blockSignals(True)

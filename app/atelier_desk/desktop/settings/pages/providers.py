@@ -27,6 +27,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.untrusted_links import open_address
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.provider_type_registry import find
@@ -356,7 +357,10 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             hidden = self.held.isHidden()  # otherwise the form shows it, with the button that helps
             if name == self.chosen and not self.busy.running and hidden:
                 self.busy.note(error_text(error), "warn")
-            models = await self.bridge.engine.models.stored(name)
+            try:
+                models = await self.bridge.engine.models.stored(name)
+            except NotFoundError:  # deleted meanwhile: the first error stays
+                models = []
         if name == self.chosen and not self.adding:
             self._found = models
             self._show_models()
