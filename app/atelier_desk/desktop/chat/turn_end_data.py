@@ -122,7 +122,8 @@ class ChangedFiles(TurnEnds):
         for run_id, changes in self._turns.items():
             replies = [part for part in answers.get(run_id, ()) if part]
             for change in changes if replies else ():
-                self._places[change.id] = _answer_with(change, replies)[-1]
+                if answer := _answer_with(change, replies, complete=self._pages.complete):
+                    self._places[change.id] = answer[-1]
 
     def stands_at(self, shown: FileChange, entry: Entry, *, ended: bool) -> bool:
         transcript = self._pages.current
@@ -133,12 +134,17 @@ class ChangedFiles(TurnEnds):
         return await self._bridge.engine.files.by_turn(workflow_id)
 
 
-def _answer_with(change: FileChange, answers: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
-    """The replies to the message for which a change was made; a sub-agent's change is dated, its call is not listed."""
+def _answer_with(change: FileChange, answers: Sequence[Sequence[Entry]], *, complete: bool) -> Sequence[Entry]:
+    """The replies to the message for which a change was made; a sub-agent's change is dated, its call is not listed.
+
+    Empty if they are on an older page: below another message's reply, undoing that one would revert the change too.
+    """
     for replies in answers:
         if change.run_id == replies[0].run_id and any(
             call.call_id == change.call_id for reply in replies for call in reply.calls
         ):
             return replies
     before = [replies for replies in answers if (began := replies[0].time) is not None and began <= change.at]
-    return before[-1] if before else answers[0]
+    if before:
+        return before[-1]
+    return answers[0] if complete else ()
