@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _
@@ -142,6 +144,24 @@ async def test_a_message_sent_while_the_run_worked_has_its_own_card_and_undo(qtb
     panel.press("confirm-yes")
     await settle()
     assert panel.engine.calls("files.undo") == [(("w", ("4", "3")), {"force": False})], "not what was written before"
+
+
+async def test_a_sub_agents_change_is_shown_with_the_message_for_which_it_was_started(qtbot: QtBot) -> None:
+    started = AgentNode("sub", "Ada", "w", "r1", parent_run_id="r1", parent_call_id="c1")
+    below = AgentNode("below", "Bob", "w", "r1", parent_run_id="sub", parent_call_id="c2")
+    u1, a1, u2, a2 = TWO_MESSAGES_OF_A_RUN
+    a1 = replace(a1, children={"c1": (replace(started, children=(below,)),)})
+    panel = Panel(qtbot)
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, (u1, a1, u2, a2), None))
+    later = WHEN.replace(minute=6)
+    panel.changes = [
+        change("3", "new.md", call_id="c2", at=later),
+        change("2", "below.md", run_id="below", call_id="c2", at=later),
+        change("1", "sub.md", run_id="sub", call_id="c2", at=later),
+    ]
+    panel.chat.open_workflow("w")
+    await settle()
+    assert titles(panel) == {"a1": "Changed files: sub.md, below.md", "a2": "Changed file: new.md"}
 
 
 async def test_changes_for_a_message_on_an_older_page_are_shown_with_it_not_below_a_later_reply(
