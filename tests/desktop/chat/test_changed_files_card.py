@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +21,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _
@@ -103,39 +106,89 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     assert shown == [("2", "1")]
 
 
-async def test_a_message_sent_while_the_run_worked_has_its_own_card_and_undo(qtbot: QtBot) -> None:
-    def reply(id: str, seq: int, minute: int, call_id: str) -> TranscriptEntry:
-        entry = message(id, "r1", MessageRole.ASSISTANT, id, seq)
-        when = WHEN.replace(minute=minute)
-        call = ToolExecution(id=f"r1:{call_id}", workflow_id="w", run_id="r1", call_id=call_id, tool="x", status="ok")
-        return TranscriptEntry(entry.message.model_copy(update={"created_at": when}), (call,))
+def reply(id: str, seq: int, minute: int, call_id: str) -> TranscriptEntry:
+    entry = message(id, "r1", MessageRole.ASSISTANT, id, seq)
+    when = WHEN.replace(minute=minute)
+    call = ToolExecution(id=f"r1:{call_id}", workflow_id="w", run_id="r1", call_id=call_id, tool="x", status="ok")
+    return TranscriptEntry(entry.message.model_copy(update={"created_at": when}), (call,))
 
-    said = [
-        message("u1", "r1", MessageRole.USER, "Write the notes", 1),
-        reply("a1", 2, 1, "c1"),
-        message("u2", "r1", MessageRole.USER, "Delete the notes", 3),
-        reply("a2", 4, 5, "c2"),
-    ]
+
+TWO_MESSAGES_OF_A_RUN = (
+    message("u1", "r1", MessageRole.USER, "Write the notes", 1),
+    reply("a1", 2, 1, "c1"),
+    message("u2", "r1", MessageRole.USER, "Delete the notes", 3),
+    reply("a2", 4, 5, "c2"),
+)
+THEIR_CHANGES = [
+    change("4", "sub2.md", run_id="sub", call_id="c1", at=WHEN.replace(minute=6)),
+    change("3", "note1.md", action="deleted", call_id="c2", at=WHEN.replace(minute=6)),
+    change("2", "sub1.md", run_id="sub", call_id="c2", at=WHEN.replace(minute=2)),
+    change("1", "note1.md", action="created", call_id="c1", at=WHEN.replace(minute=2)),
+]
+
+
+def titles(panel: Panel) -> dict[str, str]:
+    """By id of the reply, the title of the card below it."""
+    return {card.parent().entry.id: card.title.text() for card in panel.cards()}  # type: ignore[union-attr]
+
+
+async def test_a_message_sent_while_the_run_worked_has_its_own_card_and_undo(qtbot: QtBot) -> None:
     panel = Panel(qtbot)
-    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, tuple(said), None))
-    panel.changes = [
-        change("4", "sub2.md", run_id="sub", call_id="c1", at=WHEN.replace(minute=6)),
-        change("3", "note1.md", action="deleted", call_id="c2", at=WHEN.replace(minute=6)),
-        change("2", "sub1.md", run_id="sub", call_id="c2", at=WHEN.replace(minute=2)),
-        change("1", "note1.md", action="created", call_id="c1", at=WHEN.replace(minute=2)),
-    ]
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, TWO_MESSAGES_OF_A_RUN, None))
+    panel.changes = THEIR_CHANGES
     panel.chat.open_workflow("w")
     await settle()
-    by_reply = {card.parent().entry.id: card for card in panel.cards()}  # type: ignore[union-attr]
-    assert {id: card.title.text() for id, card in by_reply.items()} == {
-        "a1": "Changed files: note1.md, sub1.md",
-        "a2": "Changed files: note1.md, sub2.md",
-    }
-    by_reply["a2"].undo.click()
+    assert titles(panel) == {"a1": "Changed files: note1.md, sub1.md", "a2": "Changed files: note1.md, sub2.md"}
+    next(card for card in panel.cards() if "sub2.md" in card.title.text()).undo.click()
     assert confirmation(panel).text() == "Undo changes to 2 files?"
     panel.press("confirm-yes")
     await settle()
     assert panel.engine.calls("files.undo") == [(("w", ("4", "3")), {"force": False})], "not what was written before"
+
+
+async def test_a_sub_agents_change_is_shown_with_the_message_for_which_it_was_started(qtbot: QtBot) -> None:
+    started = AgentNode("sub", "Ada", "w", "r1", parent_run_id="r1", parent_call_id="c1")
+    below = AgentNode("below", "Bob", "w", "r1", parent_run_id="sub", parent_call_id="c2")
+    u1, a1, u2, a2 = TWO_MESSAGES_OF_A_RUN
+    a1 = replace(a1, children={"c1": (replace(started, children=(below,)),)})
+    panel = Panel(qtbot)
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, (u1, a1, u2, a2), None))
+    later = WHEN.replace(minute=6)
+    panel.changes = [
+        change("3", "new.md", call_id="c2", at=later),
+        change("2", "below.md", run_id="below", call_id="c2", at=later),
+        change("1", "sub.md", run_id="sub", call_id="c2", at=later),
+    ]
+    panel.chat.open_workflow("w")
+    await settle()
+    assert titles(panel) == {"a1": "Changed files: sub.md, below.md", "a2": "Changed file: new.md"}
+
+
+async def test_changes_for_a_message_on_an_older_page_are_shown_with_it_not_below_a_later_reply(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atelier_desk.desktop.chat.transcript.page_reader.PAGE", 2)
+    panel = Panel(qtbot)
+    page_read = asyncio.Event()
+
+    async def older(*_: object, **__: object) -> tuple[TranscriptEntry, ...]:
+        await page_read.wait()
+        return TWO_MESSAGES_OF_A_RUN[:2]
+
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, TWO_MESSAGES_OF_A_RUN[2:], None))
+    panel.engine.set("workflows", "transcript", older)
+    panel.changes = THEIR_CHANGES
+    panel.chat.open_workflow("w")
+    await settle()
+    assert titles(panel) == {"a2": "Changed files: note1.md, sub2.md"}
+    panel.press("changed-files-undo")
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ("4", "3")), {"force": False})], "not what was written before"
+    panel.chat.view.older_requested.emit()
+    page_read.set()
+    await settle()
+    assert titles(panel) == {"a1": "Changed files: note1.md, sub1.md", "a2": "Changed files: note1.md, sub2.md"}
 
 
 async def test_the_card_of_a_turn_that_only_deleted_says_deleted(panel: Panel) -> None:

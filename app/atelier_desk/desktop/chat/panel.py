@@ -106,7 +106,7 @@ class ChatPanel(QWidget):
         self.commands = self.host.commands = MessageCommands(
             bridge, self.host, self.view, self.pages, self.header.models, self
         )
-        self._changed_files = ChangedFiles(bridge, self.pages, self)
+        self._changed_files = ChangedFiles(bridge, self.pages, self.team.state, self)
         self._remembered = TurnMemories(bridge, self.pages, self), MemoryQuestions(bridge, self.pages, self)
         self.host.status_changed.connect(self.commands.status_changed)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)

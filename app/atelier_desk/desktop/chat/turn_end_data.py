@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.file_change import Change as FileChange
     from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.presentation.rows.team_state import TeamState
     from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 
 
@@ -105,8 +106,9 @@ class ChangedFiles(TurnEnds):
     entry_field = "file_changes"
     topic = "file"
 
-    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, team: TeamState, parent: QObject) -> None:
         super().__init__(bridge, pages, parent)
+        self._team = team
         self._places: dict[str, Entry] = {}
         """By id of a change: the reply below which it is shown."""
 
@@ -122,7 +124,17 @@ class ChangedFiles(TurnEnds):
         for run_id, changes in self._turns.items():
             replies = [part for part in answers.get(run_id, ()) if part]
             for change in changes if replies else ():
-                self._places[change.id] = _answer_with(change, replies)[-1]
+                if answer := _answer_with(
+                    change, self._root_call(change, run_id), replies, complete=self._pages.complete
+                ):
+                    self._places[change.id] = answer[-1]
+
+    def _root_call(self, change: FileChange, root_run_id: str) -> str:
+        """Id of the root run's call that made a change or started the agent that did; empty if unknown."""
+        if change.run_id == root_run_id:
+            return change.call_id
+        path = self._team.path(change.run_id)
+        return next((agent.parent_call_id for agent in path if agent.parent_run_id == root_run_id), "")
 
     def stands_at(self, shown: FileChange, entry: Entry, *, ended: bool) -> bool:
         transcript = self._pages.current
@@ -133,12 +145,17 @@ class ChangedFiles(TurnEnds):
         return await self._bridge.engine.files.by_turn(workflow_id)
 
 
-def _answer_with(change: FileChange, answers: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
-    """The replies to the message for which a change was made; a sub-agent's change is dated, its call is not listed."""
+def _answer_with(
+    change: FileChange, root_call: str, answers: Sequence[Sequence[Entry]], *, complete: bool
+) -> Sequence[Entry]:
+    """The replies to the message for which a change was made: those with its call, else by date.
+
+    Empty if they are on an older page: below another message's reply, undoing that one would revert the change too.
+    """
     for replies in answers:
-        if change.run_id == replies[0].run_id and any(
-            call.call_id == change.call_id for reply in replies for call in reply.calls
-        ):
+        if any(call.call_id == root_call for reply in replies for call in reply.calls):
             return replies
     before = [replies for replies in answers if (began := replies[0].time) is not None and began <= change.at]
-    return before[-1] if before else answers[0]
+    if before:
+        return before[-1]
+    return answers[0] if complete else ()
