@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
 WIDGETS = "desktop/widgets/"
 LISTED = {
     "desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose file sizes and types are shown translated",
+    "desktop/settings/model_table.py": "the type of a hint, in the signature of closeEditor",
     "desktop/sidebar/chat_rows.py": "rows with check boxes, which a ListRow does not have",
 }
 """Modules of the package that have a delegate of their own, and why."""
