@@ -28,7 +28,7 @@ SHORTEST_SECRET = 8
 
 SHORTEST_IN_REPLIES = 16
 """In replies, shorter values and those without a digit are not hidden: ``lm-studio`` and ``postgres`` are words that a
-model writes into files. Keys of the services that people pay have 32 characters or more.
+model writes into files.
 """
 LONGEST_SECRET = 16_384
 
