@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import tables
@@ -66,6 +68,14 @@ async def hold(directory: Path) -> None:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="held")))
         print("open", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
+
+
+async def measure_opening(directory: Path) -> None:
+    """Open a database and print by how many bytes the memory of the process has grown."""
+    await (await Store.open(None)).close()  # loads every module
+    before = psutil.Process().memory_info().rss
+    async with await Store.open(directory):
+        print(psutil.Process().memory_info().rss - before, flush=True)
 
 
 async def write_until_killed(directory: Path, fsync: str) -> None:
@@ -315,6 +325,7 @@ async def verify_endlessly(directory: Path) -> None:
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "hold": hold,
+    "measure-opening": measure_opening,
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -176,6 +177,25 @@ async def test_memory_freed_by_the_engine_returns_to_the_system(
         log = store._engine.log_bytes()
         await store._engine.reopen()
         assert [each < log for each in trimmed] == [True]
+
+
+async def test_a_start_that_merges_the_tables_takes_no_more_memory_than_others(datadir: DataDir) -> None:
+    async with await Store.open(datadir.database, fsync=False) as store:
+        for _ in range(20):  # large values would be outside the tables, and what repeats is compressed
+            drafts = [secrets.token_hex(1_000) for _ in range(500)]
+            await store.write(
+                *(upsert(storage_tables.WORKFLOWS, Workflow(name="long", draft=draft)) for draft in drafts)
+            )
+        size = store.size
+    grown: list[int] = []
+    merged = False
+    while not merged:
+        before = set((datadir.database / "sstables").iterdir())
+        done = await asyncio.to_thread(run, "measure-opening", datadir.database)
+        merged = not before <= set((datadir.database / "sstables").iterdir())
+        grown.append(int(done.stdout))
+        assert len(grown) <= 12, "the engine has not merged its tables"
+    assert grown[-1] < size / 2, grown
 
 
 async def test_a_failed_reopening_is_retried_at_the_next_request(
