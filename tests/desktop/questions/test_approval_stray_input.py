@@ -168,6 +168,23 @@ async def test_calls_of_a_group_are_listed_and_allowed_with_one_click(scene: Cal
     assert s.allowed() == ["v1", "v2", "v3"]
 
 
+async def test_calls_of_a_group_are_rejected_with_one_click(scene: Callable[..., Scene]) -> None:
+    s = scene("v1", "v2", "v3")
+    group = s.group()
+    await settle(20)
+    button = find(group, "approval-reject-all")
+    button.click()
+    assert s.engine.calls("approvals.reject") == [], "the card has just appeared"
+    await s.wait(1)
+    assert button.text() == "Reject all 3"
+    QTest.mouseDClick(button, Qt.MouseButton.LeftButton)
+    button.click()
+    await settle(20)
+    assert s.engine.calls("approvals.reject") == [((key,), {"note": ""}) for key in ("v1", "v2", "v3")]
+    assert s.allowed() == []
+    assert s.controller.pending() == []
+
+
 async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
@@ -235,9 +252,12 @@ async def test_edited_arguments_of_one_call_are_not_ignored(scene: Callable[...,
     s.controller.save_draft("v1", module.Draft(**typed), group)
     button = find(group, "approval-allow-all")
     assert not button.isEnabled()
+    assert not find(group, "approval-reject-all").isEnabled()
     group._allow_pressed()
+    group._reject_pressed()
     await settle(20)
     assert s.allowed() == []
+    assert len(s.controller.pending()) == 2
     s.controller.save_draft("v1", module.Draft(), group)
     assert button.isEnabled()
 

@@ -191,6 +191,11 @@ class ApprovalController(QObject):
         """Approve exactly these calls of one run, each once; see ``approve``."""
         await self._settle(await self._bridge.engine.approvals.approve_together(list(request_ids)))
 
+    async def reject_together(self, request_ids: Sequence[str]) -> None:
+        """Reject these calls, each once and without a reason; an error leaves the rest pending."""
+        for request_id in request_ids:
+            await self.reject(request_id)
+
     async def _settle(self, decided: Sequence[ApprovalRequest]) -> None:
         """Show what the user decided, without reading it again."""
         async with self._reading:

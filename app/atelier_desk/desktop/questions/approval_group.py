@@ -1,4 +1,4 @@
-"""Approvals of one run that wait together: a line each, to be approved at once or one by one.
+"""Approvals of one run that wait together: a line each, to be decided at once or one by one.
 
 ``policy.approval_strictness_and_grouping.together`` decides what is grouped: no protected files, no taint, no high
 risk, nothing else that asks each time.
@@ -163,10 +163,12 @@ class ApprovalGroup(ApprovalFrame):
         self._error.setObjectName("approval-group-error")
         self._list = vbox(self.body, spacing=10)
         self.allow = control(QPushButton(self), "approval-allow-all", look="primary", on=self._allow_pressed)
-        self.allow.setAutoDefault(False)
-        self.allow.installEventFilter(self)
+        self.reject = control(QPushButton(self), "approval-reject-all", on=self._reject_pressed)
         buttons = FlowLayout(None, 8)
-        buttons.addWidget(self.allow)
+        for button in (self.allow, self.reject):
+            button.setAutoDefault(False)
+            button.installEventFilter(self)
+            buttons.addWidget(button)
         line = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
         below = hbox(None, (self._place, 1), self.show_button, spacing=4)
         fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
@@ -221,15 +223,23 @@ class ApprovalGroup(ApprovalFrame):
             listed = [each.id for each in self.requests]
             self._send(self.approvals.approve_together(listed), *listed)
 
+    def _reject_pressed(self) -> None:
+        """Reject the listed requests, as they were listed long enough."""
+        if not (self._busy or self._begun() or self.unsettled()):
+            listed = [each.id for each in self.requests]
+            self._send(self.approvals.reject_together(listed), *listed)
+
     def _begun(self) -> bool:
-        """Whether there is input for one of them (edited arguments, a reason), which “Allow all” would ignore."""
+        """Whether there is input for one of them (edited arguments, a reason), which deciding at once would ignore."""
         return any(self.approvals.draft(key) != Draft() for key in self.lines)
 
     def _check(self, *_args: object) -> None:
         left = self.unsettled()
-        self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
-        tip = _("First decide on the call you edited") if self._begun() else _("Allow each of these calls once")
-        self.allow.setToolTip(plain_tip(tip))
+        begun = self._begun()
+        tips = {self.allow: _("Allow each of these calls once"), self.reject: _("Do not let the agent do any of these")}
+        for button, tip in tips.items():
+            button.setEnabled(not self._busy and not begun and (not left or button.hasFocus()))
+            button.setToolTip(plain_tip(_("First decide on the call you edited") if begun else tip))
 
     def _show(self) -> None:
         requests = self.requests
@@ -246,15 +256,19 @@ class ApprovalGroup(ApprovalFrame):
         self._place.setVisible(bool(self._where))
         self.show_button.setVisible(bool(self._where))
         count = len(requests)
-        text = _("Allow all {count}", count=number(count))
-        self.allow.setText(text)
-        self.allow.setAccessibleName(text)
+        texts = {
+            self.allow: _("Allow all {count}", count=number(count)),
+            self.reject: _("Reject all {count}", count=number(count)),
+        }
+        for button, text in texts.items():
+            button.setText(text)
+            button.setAccessibleName(text)
         self.setAccessibleName(visible(title))
         self.setAccessibleDescription(visible(". ".join(map(wording.line, requests))))
         self.refit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ignore keys on the button until it has been visible long enough."""
+        """Ignore keys on the buttons until they have been visible long enough."""
         key = (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.KeyPress
