@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.support.i18n import N_, _
 
 ACTIONS = (
-    ("workflow-settings", "step-mode", "replay-run"),
+    ("workflow-settings", "pause-run", "step-mode", "replay-run"),
     (
         "find",
         "rename-workflow",

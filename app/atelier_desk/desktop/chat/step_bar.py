@@ -39,10 +39,10 @@ class StepBar(QFrame):
     Visible while a run of the workflow in view waits for a step or is paused.
 
     Signals:
-        waiting_changed: whether anything waits.
+        changed: what waits or is paused became something else.
     """
 
-    waiting_changed = Signal(bool)
+    changed = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -114,13 +114,16 @@ class StepBar(QFrame):
         self._debouncer.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
-        before = bool(self.waiting)
         self.waiting = waiting
-        self.setVisible(bool(waiting) or self.paused is not None)
+        self.setVisible(self.can_continue)
         self.next.setVisible(bool(waiting))
         self._update_texts()
-        if bool(waiting) != before:
-            self.waiting_changed.emit(bool(waiting))
+        self.changed.emit()
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether a run waits for a step or is paused."""
+        return bool(self.waiting) or self.paused is not None
 
     def take_step(self) -> None:
         """Perform one step of every waiting run."""

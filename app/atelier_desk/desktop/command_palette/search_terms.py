@@ -31,6 +31,7 @@ WORDS = {
     "search-everywhere": "find look all chercher trouver partout tout",
     "pinned-messages": "favourites bookmarks favoris signets marque-pages",
     "stop-run": "cancel abort end halt annuler interrompre arrêter terminer",
+    "pause-run": "hold suspend wait halt suspendre attendre interrompre pauser",
     "step-mode": "pause single stepping débogage pas à pas étape",
     "next-step": "forward continue avancer continuer pas étape",
     "run-on": "resume go on play reprendre poursuivre lancer",

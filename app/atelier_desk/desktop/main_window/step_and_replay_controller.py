@@ -30,7 +30,7 @@ class RunViewController(QObject):
         self.step_toggle = StepToggle(window.chat)
         window.chat.above_composer.addWidget(self.step_toggle)
         self.step_toggle.off_requested.connect(window.actions_["step-mode"].trigger)
-        self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
+        self.step_bar.changed.connect(self.refresh_actions)
         window.chat.workflow_shown.connect(self._on_shown)
         for name in window.rail.panes:
             self._connect_pane(name)
@@ -57,9 +57,9 @@ class RunViewController(QObject):
                 pass
 
     def refresh_actions(self) -> None:
-        """Enable stepping only while a run waits for a step, and replay only if something ran."""
-        for name in ("next-step", "run-on"):
-            self._window.actions_[name].setEnabled(bool(self.step_bar.waiting))
+        """Enable a step while a run waits for one, to continue also while one is paused, and replay if something ran."""
+        self._window.actions_["next-step"].setEnabled(bool(self.step_bar.waiting))
+        self._window.actions_["run-on"].setEnabled(self.step_bar.can_continue)
         self._window.actions_["replay-run"].setEnabled(bool(self._window.chat.workflow_id))
 
     def _on_shown(self, workflow_id: str) -> None:

@@ -51,6 +51,7 @@ class WindowActions(ChildWindows):
             self.actions_[f"{name}-workflow"].setEnabled(there)
         self.actions_["find"].setEnabled(there)
         self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
+        self.actions_["pause-run"].setEnabled(self.chat.sending.running)
 
     def _with_current(self, run: Callable[[str], object]) -> None:
         if self.chat.workflow_id:
@@ -204,6 +205,10 @@ class WindowActions(ChildWindows):
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
     def stop_run(self) -> None:
         self.chat.stop()
+
+    @action("pause-run", N_("Pause the agent"), group="run", icon="pause")
+    def pause_run(self) -> None:
+        self.chat.steering.pause_workflow(self.chat.workflow_id)
 
     @action(
         "step-mode",
