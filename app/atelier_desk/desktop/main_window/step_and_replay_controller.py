@@ -57,7 +57,7 @@ class RunViewController(QObject):
                 pass
 
     def refresh_actions(self) -> None:
-        """Enable a step while a run waits for one, to continue also while one is paused, and replay if something ran."""
+        """Enable a step while a run waits for one, to continue also while one is paused, replay if something ran."""
         self._window.actions_["next-step"].setEnabled(bool(self.step_bar.waiting))
         self._window.actions_["run-on"].setEnabled(self.step_bar.can_continue)
         self._window.actions_["replay-run"].setEnabled(bool(self._window.chat.workflow_id))
