@@ -35,6 +35,15 @@ def record(table: str, key: Any) -> RecordID:
     return surrealdb().RecordID(table, key)  # type: ignore[no-any-return]
 
 
+def rows_of_each(parameter: str, select: str) -> str:
+    """Return a source for FROM: the rows of ``select`` for each value ``$each`` of an array, one after the other.
+
+    For ``column IN $values`` the engine uses an index with up to 32 values; with more it reads the whole table: 1 s and
+    270 MB of memory for 218 events of 52 runs in a database of 830 MB. This takes 0.02 s.
+    """
+    return f"array::flatten(array::distinct(${parameter}).map(|$each| ({select})))"
+
+
 def to_json(value: Any) -> str:
     """Return the JSON text of a domain value; ASCII if it contains lone surrogates, so that they survive."""
     try:

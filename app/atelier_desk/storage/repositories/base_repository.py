@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.storage import damage_report, database_errors
-from atelier_desk.storage.row_mapping import Table, record
+from atelier_desk.storage.row_mapping import Table, record, rows_of_each
 from atelier_desk.storage.search.index_changes import documents
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
@@ -111,6 +111,14 @@ class Repository(Generic[M]):
         return self.readable(
             await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
         )
+
+    async def _rows_of_each(self, column: str, values: Sequence[object], order: str) -> list[dict[str, Any]]:
+        """Return the rows with one of these values in an indexed column."""
+        if not values:
+            return []
+        select = f"SELECT {self.table.columns} FROM {self.table.name} WHERE {column} = $each"  # noqa: S608
+        text = f"SELECT * FROM {rows_of_each('values', select)} ORDER BY {order}"  # noqa: S608
+        return await self._store.query(text, values=list(values))
 
     def readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
         """Return the undamaged rows as models.

@@ -16,7 +16,7 @@ from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_sen
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit_statements import chained, statements
-from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS
+from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS, events_of_runs
 from atelier_desk.storage.writing.hash_chain import Chain
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
@@ -95,7 +95,7 @@ class JournalRepository:
         rows: list[dict[str, Any]] = []
         while True:
             text = (
-                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run IN $runs "  # noqa: S608
+                f"SELECT * FROM {events_of_runs()} "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit START $offset"
             )
             page = await with_name(self._store.query(text, runs=runs, limit=LIST_MAX, offset=len(rows)))
@@ -175,10 +175,10 @@ class JournalRepository:
         """Return events of several runs in the order of the workflow's stream; of all types if none is named."""
         if not run_ids:
             return []
-        kinds = " AND type IN $types" if types else ""
+        source = events_of_runs("AND type IN $types" if types else "")
         return EVENTS.decode_all(
             await self._store.query(
-                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run IN $runs{kinds} "  # noqa: S608
+                f"SELECT * FROM {source} "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit START $offset",
                 runs=[record("run", each) for each in run_ids],
                 types=list(types),

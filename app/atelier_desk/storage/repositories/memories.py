@@ -265,9 +265,7 @@ class MemoryRepository(Repository[Memory]):
 
     async def of_turns(self, turn_ids: Sequence[str]) -> builtins.list[Memory]:
         """Return memories saved by the teams of these turns that still exist, oldest first."""
-        if not turn_ids:
-            return []
-        return await self._select("WHERE turn_id IN $turns ORDER BY created_at, id", turns=builtins.list(turn_ids))
+        return self.readable(await self._rows_of_each("turn_id", turn_ids, "created_at, id"))
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> builtins.list[Memory]:
         """Return memories that wait for approval, newest first, all without a ``limit``.

@@ -108,9 +108,8 @@ class ExecutionRepository(Repository[ToolExecution]):
         if not run_ids:
             return []
         try:
-            return await self._select(
-                "WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids]
-            )
+            rows = await self._rows_of_each("run", [record("run", each) for each in run_ids], "started_at, id")
+            return _decoded(self.table, rows, _damaged_call)
         except StorageError as error:
             if error.code != CODE:
                 raise

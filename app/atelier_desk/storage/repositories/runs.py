@@ -115,9 +115,7 @@ class RunRepository(Repository[Run]):
 
     async def teams(self, root_run_ids: Sequence[str]) -> builtins.list[Run]:
         """Return some root runs and all runs below them, oldest first; one query at any depth."""
-        if not root_run_ids:
-            return []
-        return await self._select("WHERE correlation_id IN $roots ORDER BY created_at, id", roots=list(root_run_ids))
+        return self.readable(await self._rows_of_each("correlation_id", root_run_ids, "created_at, id"))
 
     async def deleted_before(self, moment: datetime) -> builtins.list[Run]:
         """Return runs of branches that were deleted at or before ``moment``."""

@@ -17,6 +17,7 @@ from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.search.index_changes import micros
 from atelier_desk.storage.search.request_usage_tables import ImportedRequest, Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.event_rows import events_of_runs
 from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX, SentKey, sent_row
 
 _log = logging.getLogger(__name__)
@@ -145,7 +146,7 @@ class UsedRepository:
     async def events(self, run_ids: Sequence[str]) -> list[UsageFigures]:
         """What the requests of these runs used here."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types",
+            f"SELECT VALUE [record::id(run), time, body] FROM {events_of_runs('AND type IN $types')}",  # noqa: S608
             runs=[record("run", each) for each in run_ids],
             types=_using(),
         )

@@ -13,7 +13,7 @@ from typing import Any
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
 from atelier_desk.storage.compressed_text import unpack
 from atelier_desk.storage.damage_report import damaged_row
-from atelier_desk.storage.row_mapping import Table, has_hash, plain_time, record, to_json
+from atelier_desk.storage.row_mapping import Table, has_hash, plain_time, record, rows_of_each, to_json
 
 
 class _EventTable(Table[RunEvent]):
@@ -73,3 +73,8 @@ class _EventTable(Table[RunEvent]):
 HASHED = ("id", "workflow", "run", "seq", "stream_from", "v", "type", "time", "body", "prev_hash", "wrote")
 EVENT_COLUMNS = ", ".join((*HASHED, "hash"))
 EVENTS = _EventTable("run_event", RunEvent)
+
+
+def events_of_runs(condition: str = "") -> str:
+    """Return a source for FROM: the events of ``$runs``, one run after the other; ``condition`` starts with AND."""
+    return rows_of_each("runs", f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $each {condition}")  # noqa: S608
