@@ -13,11 +13,10 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
-from atelier_desk.storage.row_mapping import plain_time, record
+from atelier_desk.storage.row_mapping import plain_time, record, rows_of_each
 from atelier_desk.storage.search.index_changes import micros
 from atelier_desk.storage.search.request_usage_tables import ImportedRequest, Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.writing.event_rows import events_of_runs
 from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX, SentKey, sent_row
 
 _log = logging.getLogger(__name__)
@@ -145,8 +144,9 @@ class UsedRepository:
 
     async def events(self, run_ids: Sequence[str]) -> list[UsageFigures]:
         """What the requests of these runs used here."""
+        source = rows_of_each("runs", "SELECT run, time, body FROM run_event WHERE run = $each AND type IN $types")
         rows = await self._store.query(
-            f"SELECT VALUE [record::id(run), time, body] FROM {events_of_runs('AND type IN $types')}",  # noqa: S608
+            f"SELECT VALUE [record::id(run), time, body] FROM {source}",  # noqa: S608
             runs=[record("run", each) for each in run_ids],
             types=_using(),
         )
