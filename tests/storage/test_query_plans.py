@@ -70,6 +70,23 @@ async def test_a_small_query_reads_few_rows(
             assert "'= NONE'" not in plan, f"one index entry that all workflows share: {plan}"
 
 
+async def test_a_page_of_a_workflows_events_is_read_in_the_order_of_an_index(
+    repos: Repositories, store: Store, workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[str] = []
+    query = store.query
+
+    async def explain(sql: str, /, **params: Any) -> list[Any]:
+        plans.append(str((await store.query_all(f"{sql} EXPLAIN", **params))[-1]))
+        return await query(sql, **params)
+
+    monkeypatch.setattr(store, "query", explain)
+    await repos.journal.workflow_events(workflow.id, after_stream=5)
+    assert len(plans) == 1
+    assert "by_stream" in plans[0]
+    assert "Sort" not in plans[0], plans[0]
+
+
 async def count_pages(store: Store) -> None:
     assert [len(rows) async for rows in table_pages.read_pages(store.query_all, "run")] == [2, 1]
 

@@ -26,20 +26,20 @@ async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterato
     """Yield all events of a workflow in commit order."""
     ordered = _CommitOrder()
     after, limit = 0, PAGE
-    seen: set[str] = set()
     while True:
         page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=limit)
-        fresh = [event for event in page if event.id not in seen]
-        for event in fresh:
-            for each in ordered.add(event):
-                yield each
-        if len(page) < limit:
+        more = len(page) == limit
+        # Events without stream events share the number of the next one, and a page may end among them: what has its
+        # last number is read again with the next page. A page of nothing but one number is read again with more.
+        end = page[-1].stream_from if more else None
+        for event in page:
+            if event.stream_from != end:
+                for each in ordered.add(event):
+                    yield each
+        if end is None:
             break
-        # Events without stream events share the number of the next one: read that number again, skipping events already
-        # seen. A page of nothing but one number is read again with more.
-        limit = PAGE if page[0].stream_from != page[-1].stream_from else limit * 2
-        after = page[-1].stream_from - 1
-        seen = {event.id for event in page}
+        limit = PAGE if page[0].stream_from != end else limit * 2
+        after = end - 1
     for each in ordered.rest():
         yield each
 

@@ -157,17 +157,17 @@ class JournalRepository:
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Return events of a workflow and its runs with a ``stream_from`` above ``after_stream``, in order.
 
-        ``limit`` may be over ``limits.LIST_MAX``: a reader needs more rows at a time where so many have one number.
+        Where the limit ends the page, any events of its last number may be missing. ``limit`` may be over
+        ``limits.LIST_MAX``: a reader needs more rows at a time where so many have one number.
         """
-        return EVENTS.decode_all(
-            await self._store.query(
-                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
-                "ORDER BY stream_from, seq LIMIT $limit",
-                workflow=record("workflow", workflow_id),
-                after=max(0, after_stream),
-                limit=limit,
-            )
+        rows = await self._store.query(
+            f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
+            "ORDER BY stream_from LIMIT $limit",  # with a second column the engine sorts all rows up to the end
+            workflow=record("workflow", workflow_id),
+            after=max(0, after_stream),
+            limit=limit,
         )
+        return EVENTS.decode_all(sorted(rows, key=lambda row: (row["stream_from"], row["seq"])))
 
     async def of_runs(
         self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000
