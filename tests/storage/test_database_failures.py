@@ -198,6 +198,29 @@ async def test_a_start_that_merges_the_tables_takes_no_more_memory_than_others(d
     assert grown[-1] < size / 2, grown
 
 
+async def test_a_start_whose_second_opening_fails_works_at_the_next_request(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine_module, "MERGED_MIN_BYTES", 0)  # as if each start merged something
+    connect, calls = engine_module._connect, 0
+
+    async def second_fails(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise StorageError("The database is busy.", code="busy")
+        return await connect(*args, **options)
+
+    monkeypatch.setattr(engine_module, "_connect", second_fails)
+    engine = await Engine.open(datadir.root / "database")
+    try:
+        assert calls == 2
+        assert "The database is busy." in caplog.text
+        assert await engine.results("RETURN 1", {}) == [1]
+    finally:
+        await engine.close()
+
+
 async def test_a_failed_reopening_is_retried_at_the_next_request(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:

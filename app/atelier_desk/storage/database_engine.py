@@ -100,9 +100,11 @@ class Engine:
             try:
                 await engine.reopen()
             except BaseException as error:
-                if left or not isinstance(error, StorageError):  # else the next request opens it, or says why not
+                if left or not isinstance(error, StorageError):
                     await engine.close()
                     raise
+                # Only memory is at stake: the next request opens the database, or says why not.
+                _log.warning("the database could not be opened once more after a merge: %s", error)
         return engine
 
     async def run(self, sql: str, params: Mapping[str, Any]) -> list[Outcome]:

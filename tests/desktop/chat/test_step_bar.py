@@ -143,6 +143,39 @@ async def test_a_paused_run_continues_from_here(harness: StepBarHarness) -> None
     await harness.until(lambda: not harness.text)
 
 
+async def paused_by_hand(harness: StepBarHarness) -> str:
+    """A run that a person paused during its first request; it waits before its tool call."""
+    harness.model.gate = asyncio.Event()
+    run_id = await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    await harness.engine.runs.steering.pause(run_id)
+    harness.model.gate.set()
+    await harness.until_text("Tester is paused.")
+    return run_id
+
+
+async def test_turning_step_mode_off_does_not_continue_a_paused_run(harness: StepBarHarness) -> None:
+    run_id = await paused_by_hand(harness)
+    harness.bar.set_stepping(False)
+    assert harness.bar.on.isEnabled(), "it still waits for the person"
+    assert (await harness.engine.repos.runs.get(run_id)).status is RunStatus.PAUSED
+    harness.press("step-run-on")
+    handle = harness.engine.runs.state_of(run_id)
+    assert handle is not None
+    await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+
+
+async def test_step_mode_for_a_paused_run_offers_its_next_step(harness: StepBarHarness) -> None:
+    run_id = await paused_by_hand(harness)
+    harness.bar.set_stepping(True)
+    await harness.until_text("Next: Tester runs “Calculator”.")
+    assert len(harness.model.requests) == 1
+    harness.press("step-run-on")
+    handle = harness.engine.runs.state_of(run_id)
+    assert handle is not None
+    await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+
+
 async def test_an_interrupted_run_is_resumed_only_in_the_transcript(harness: StepBarHarness) -> None:
     harness.model.gate = asyncio.Event()
     run_id = await harness.send(RunMode.AUTO)

@@ -166,10 +166,15 @@ class StepBar(QFrame):
             self._debouncer.start()
 
     def set_stepping(self, on: bool) -> None:
-        """Step mode was switched: hold the running run at its next step, or let the waiting one continue."""
+        """Step mode was switched: hold the running run at its next step, or let the waiting one continue.
+
+        A run that a person paused stays so; with step mode off it takes no single steps afterwards.
+        """
         self._caught = ""
-        if not on:
+        if not on and self.waiting:
             self.run_on()
+        elif not on and self.paused is not None:
+            self._freed.add(self.paused.run_id)
         elif self.workflow_id and not self.waiting:
             self.bridge.jobs.start(self._catch(self.workflow_id))
 
@@ -178,6 +183,8 @@ class StepBar(QFrame):
         run_id = await self.bridge.engine.workflows.active(workflow_id)
         if run_id and workflow_id == self.workflow_id:
             self._freed.discard(run_id)
+            if await self.bridge.engine.stepping.from_pause(run_id):
+                return  # it was paused already, so no change of its state would follow another pause
             self._caught = run_id
             await self.bridge.engine.runs.steering.pause(run_id)
 

@@ -193,8 +193,12 @@ class ApprovalController(QObject):
 
     async def reject_together(self, request_ids: Sequence[str]) -> None:
         """Reject these calls, each once and without a reason; an error leaves the rest pending."""
-        for request_id in request_ids:
-            await self.reject(request_id)
+        decided: list[ApprovalRequest] = []
+        try:
+            for request_id in request_ids:
+                decided.append(await self._bridge.engine.approvals.reject(request_id, note=""))
+        finally:
+            await self._settle(decided)
 
     async def _settle(self, decided: Sequence[ApprovalRequest]) -> None:
         """Show what the user decided, without reading it again."""

@@ -105,8 +105,6 @@ class ExecutionRepository(Repository[ToolExecution]):
 
     async def for_runs(self, run_ids: Sequence[str]) -> list[ToolExecution]:
         """Return all calls of some runs, in the order in which they began."""
-        if not run_ids:
-            return []
         try:
             rows = await self._rows_of_each("run", [record("run", each) for each in run_ids], "started_at, id")
             return _decoded(self.table, rows, _damaged_call)
