@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.__main__ import main
-from atelier_desk.engine.ipc.command_handler import command_handler, set_command_handler
+from atelier_desk.engine.ipc.command_line_executor import command_handler, set_command_handler
 from atelier_desk.engine.ipc.server import IpcServer
 from atelier_desk.engine.ipc.single_window import ask_holder_to_raise
 from atelier_desk.storage.data_folder.datadir import DataDir

@@ -306,7 +306,7 @@ class Probe:
         """Milliseconds of the UI thread's processor time from a change of style to the next painted frame; the median
         of six changes each.
         """
-        from atelier_desk.desktop.settings.language_switch import switch_language
+        from atelier_desk.desktop.settings.application_language import switch_language
         from atelier_desk.desktop.theme import theme
 
         for name in self.program.window.rail.docks:

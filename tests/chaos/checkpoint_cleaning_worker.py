@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.cleaning import clean
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete
+from atelier_desk.workspace.checkpoints.leftover_undo_data import delete
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)

@@ -19,7 +19,7 @@ import pytest
 
 from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace.checkpoints.cleaning import clean
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete, survey
+from atelier_desk.workspace.checkpoints.leftover_undo_data import delete, survey
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place

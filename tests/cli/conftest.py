@@ -18,7 +18,7 @@ from atelier_desk.__main__ import main
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.ipc.command_handler import set_command_handler
+from atelier_desk.engine.ipc.command_line_executor import set_command_handler
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
@@ -26,6 +26,8 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder
 from tests.helpers.database_templates import PlaceDatabase
+
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class Typed(io.StringIO):
@@ -132,3 +134,23 @@ def _leave_no_trace() -> Any:
     yield
     logs.close()
     set_command_handler(None)
+
+
+ProviderCli = Callable[..., Result]
+
+
+@pytest.fixture
+def atelier(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> ProviderCli:
+    """The command line with the providers' own models, no keyring, and only the given proxy variables."""
+
+    def run(*argv: str, **env: str) -> Result:
+        with monkeypatch.context() as patch:
+            for name in PROXY_VARIABLES:
+                patch.delenv(name, raising=False)
+                patch.delenv(name.lower(), raising=False)
+            for name, value in env.items():
+                patch.setenv(name, value)
+            return cli(*argv, options={"model_factory": None, "vault": KeyVault()})
+
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    return run

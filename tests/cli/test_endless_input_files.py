@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 from tests.cli.conftest import Cli
 
 ENDLESS = Path("/dev/zero")

@@ -10,7 +10,7 @@ from atelier_desk.cli.event_text import notice
 from atelier_desk.domain.model_messages import LOADING, ChatReply, FinishReason
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.llm.scripted_model import ScriptedModel
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import set_language
 from tests.cli.conftest import Cli
 
@@ -122,7 +122,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
             "Tentative 2 après 0,4\u202fs\u00a0: la limite de requêtes du serveur est atteinte"
         )
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte\u00a0: 0,12\u202f$ sur 0,10\u202f$"
-        assert number_format.number(1234567.5, 1) == "1\u202f234\u202f567,5"
+        assert locale_format.number(1234567.5, 1) == "1\u202f234\u202f567,5"
     finally:
         set_language("en")
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.errors import StorageError

@@ -141,7 +141,7 @@ def test_settings_made_on_the_command_line_apply_to_the_open_window(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Set by another process over the engine of the open window; its settings page follows too."""
-    monkeypatch.setattr("atelier_desk.engine.ipc.command_handler._handler", execute)
+    monkeypatch.setattr("atelier_desk.engine.ipc.command_line_executor._handler", execute)
     app = open_app()
     app.action("settings")
     page = app.find("settings-page-general", SettingsPage)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QSlider
 from atelier_desk.desktop.chat.quick_ask import QuickAsk
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.support.number_format import tokens
+from atelier_desk.support.locale_format import tokens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_model_server import (

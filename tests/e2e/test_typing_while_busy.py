@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.widgets import scrim
 from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.e2e.conftest import OpenApp

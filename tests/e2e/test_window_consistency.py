@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QMenu, QPlainT
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.support import i18n
-from atelier_desk.support.number_format import tokens
+from atelier_desk.support.locale_format import tokens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.conversation_steps import converse
 from tests.e2e.harness import AppDriver, rendered, rows

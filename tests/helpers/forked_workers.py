@@ -106,7 +106,7 @@ def _starting_by(way: Any) -> Iterator[None]:
 
 
 def _answers_requests(args: Any) -> bool:
-    """Whether it is a command of ``support.worker.parent`` for a module that may be forked."""
+    """Whether it is a command of ``support.worker.requests_to_child`` for a module that may be forked."""
     if not isinstance(args, list | tuple) or list(args[:3]) != [sys.executable, "-P", "-m"]:
         return False
     return str(args[3]).startswith("atelier_desk.") and not str(args[3]).startswith(STARTED)

@@ -37,7 +37,7 @@ def test_ways_to_start_a_process_are_found(load: Callable[[str], ModuleType], so
 def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    for name in ("support/worker/parent.py", "web/new.py", "web/listed.py", "web/plain.py"):
+    for name in ("support/worker/requests_to_child.py", "web/new.py", "web/listed.py", "web/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1" if "plain" in name else "a = 1\nimport subprocess")
     found = load("check_process_starts").problems(

@@ -20,7 +20,8 @@ from atelier_desk.workspace.commands.harmless_git_config_keys import is_known
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import open_atelier
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
-from tests.helpers.git_repositories import Hostile, git
+from tests.helpers.git_repositories import git
+from tests.helpers.hostile_repositories import Hostile
 from tests.helpers.tool_calls import tool_call
 
 __all__ = ["open_atelier", "tried"]

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.support.worker import parent
+from atelier_desk.support.worker import requests_to_child
 from atelier_desk.web import http_client, page_fetcher
 from atelier_desk.web.page_fetcher import PAGE, Crawl, Web
 from atelier_desk.web.page_to_markdown_process import decoded, page
@@ -30,7 +30,7 @@ async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:
 async def test_a_page_is_converted_to_markdown_with_its_metadata(
     web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_fetcher, "ask_once", parent.ask_once)  # by the worker process
+    monkeypatch.setattr(page_fetcher, "ask_once", requests_to_child.ask_once)  # by the worker process
     head = '<meta name="author" content="Ann Author"><meta property="article:published_time" content="2026-03-04">'
     served.pages["news.org/a"] = Reply(html("Title here", LONG, 'See <a href="/b#x">the other</a>.', head=head))
     found = await web.page("http://news.org/a", no)

@@ -13,7 +13,7 @@ from atelier_desk.cli.id_prefixes import complete_ids
 from atelier_desk.cli.parser import ENGINE, FAILED, OK, TOOLS, USAGE, HelpShown, Usage, parse
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
-from atelier_desk.engine.ipc.command_handler import set_command_handler
+from atelier_desk.engine.ipc.command_line_executor import set_command_handler
 from atelier_desk.support.i18n import LANGUAGES, _, spoken
 from atelier_desk.support.shutdown import CANCELLED
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.presentation.web_source_text import used, words
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import cost, number
+from atelier_desk.support.locale_format import cost, number
 
 
 class Renderer(Protocol):

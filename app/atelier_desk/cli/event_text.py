@@ -21,7 +21,7 @@ from atelier_desk.presentation.run_notices import (
 )
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import cost, duration, number
+from atelier_desk.support.locale_format import cost, duration, number
 
 TASK_STATES = {
     "pending": N_("to do"),

@@ -9,7 +9,7 @@ from atelier_desk.cli.command_result import Note, Shown
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.mcp.config_import.found_server import FoundServer
 from atelier_desk.presentation import mcp_server_text
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import _, ngettext
 
 
@@ -99,7 +99,7 @@ def health_text(name: str, health: McpHealth) -> Iterator[Shown]:
     yield ngettext(
         "{name} answered in {time} and offers {n} tool (protocol {protocol}).",
         "{name} answered in {time} and offers {n} tools (protocol {protocol}).",
-        health.tools, name=name, time=number_format.duration(health.latency_ms), protocol=health.protocol,
+        health.tools, name=name, time=locale_format.duration(health.latency_ms), protocol=health.protocol,
     )  # fmt: skip
     for each in health.left_out:
         yield Note(_("Left out: {what}", what=each), "warn")
@@ -111,7 +111,8 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
         yield Note(row.reason, "error")
     if row.retry_s:
         yield Note(
-            _("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn"
+            _("Retrying {name} in {time}.", name=row.name, time=locale_format.duration(row.retry_s * 1000)),
+            "warn",
         )
     if row.missing:
         yield Note(_("{name} is missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")

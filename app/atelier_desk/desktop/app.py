@@ -20,7 +20,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge.bridge import Bridge, Opener
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.held_input_guard import InputGuard

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.visible_and_shortened_text import filled, visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
@@ -73,9 +73,9 @@ def _shown(value: object, translate: Callable[..., str]) -> object:
     if isinstance(value, AtelierError):
         return value.localized(translate)
     if isinstance(value, datetime):
-        return number_format.moment(value)
+        return locale_format.moment(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return number_format.number(value, 0 if isinstance(value, int) else 6, trim=True)
+        return locale_format.number(value, 0 if isinstance(value, int) else 6, trim=True)
     return visible(value) if isinstance(value, str) else value
 
 

@@ -11,7 +11,7 @@ from threading import Lock
 from atelier_desk.domain.image_limits import STORED_LIMITS, PictureLimits
 from atelier_desk.media.image_headers import kind_of, size_of
 from atelier_desk.support.worker.errors import WorkerError
-from atelier_desk.support.worker.parent import ask_in_thread
+from atelier_desk.support.worker.requests_to_child import ask_in_thread
 
 _REMEMBERED = 512
 _REMEMBERED_BYTES = 32 * 1024 * 1024

@@ -7,7 +7,7 @@ from typing import Any
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.failure_codes import FailureCode
 from atelier_desk.support.i18n import N_, _, language
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 _BY_CODE: dict[str, str] = {
     FailureCode.BAD_ADDRESS: N_("This is not the address of a web page that can be fetched."),

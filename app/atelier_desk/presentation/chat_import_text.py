@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import day, number
+from atelier_desk.support.locale_format import day, number
 
 
 def found_text(preview: ChatFilePreview) -> str:

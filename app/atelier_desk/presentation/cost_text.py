@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import cost, cost_bound, number, percent
+from atelier_desk.support.locale_format import cost, cost_bound, number, percent
 
 if TYPE_CHECKING:
     from atelier_desk.domain.usage import EmbeddingOffer, MonthUsage, UsageSum

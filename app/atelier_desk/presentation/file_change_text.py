@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import day, size
+from atelier_desk.support.locale_format import day, size
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.held_file import HeldFile
     from atelier_desk.storage.data_folder.schema_version import UpgradeStep
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
-    from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
+    from atelier_desk.workspace.checkpoints.leftover_undo_data import Leftover
 
 ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 LEFTOVER_DAYS = 30
-"""Same as ``checkpoints.orphaned_undo_data.DAYS``, which lists need not import."""
+"""Same as ``checkpoints.leftover_undo_data.DAYS``, which lists need not import."""
 NAMED = 5
 """Files named in a sentence; the others are counted."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.project import FILES_MAX, Entity, EntityKind, IngestStage, IngestState, Project, RelationKind
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 KIND_WORDS: dict[EntityKind, str] = {
     EntityKind.FILE: N_("Files"),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.model_messages import LOADING, FinishReason
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import cost_bound, number
+from atelier_desk.support.locale_format import cost_bound, number
 
 TOOLS_REFUSED = "tools_refused"
 """Reason of a retry without tool definitions."""

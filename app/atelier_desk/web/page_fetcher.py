@@ -20,7 +20,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import LIMIT_S, ask_once
+from atelier_desk.support.worker.requests_to_child import LIMIT_S, ask_once
 from atelier_desk.web.address import read
 from atelier_desk.web.address import read as address_of
 from atelier_desk.web.browser.browser_discovery import KNOWN, SUPPORTED, Installed, find

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.start_page import CardButton, StartPage
 from atelier_desk.desktop.panes import time_format
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.workspace_folders.controller import FolderController

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow

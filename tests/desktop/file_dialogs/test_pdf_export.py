@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.file_dialogs import exporting
 from atelier_desk.desktop.file_dialogs.exporting import ask_print, pdf
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.widgets import ToastHost
 from tests.helpers.child_widgets import child
 

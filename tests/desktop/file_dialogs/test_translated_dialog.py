@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from tests.helpers.child_widgets import child
 
 ASKED = {

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.first_start.dialog import FirstStart
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import STARTER

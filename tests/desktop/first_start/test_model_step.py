@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
 from atelier_desk.desktop.first_start.service_tile import Tile
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ProviderError

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window import user_guide_window as module
 from atelier_desk.desktop.main_window.user_guide_window import GuideWindow
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from tests.helpers.main_window_with_fake_engine import Program
 
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.dock_tabs import DockTabs
 from atelier_desk.desktop.panes.pane_docks import WIDTH
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n

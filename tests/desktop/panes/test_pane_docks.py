@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
 from atelier_desk.domain.errors import StorageError

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes import registrations, registry
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.panes.registry import pane, panes
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from tests.desktop.panes.started_window import started
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle

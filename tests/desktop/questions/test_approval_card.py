@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QListWidget, QPushButton
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation, Subjects

@@ -275,7 +275,7 @@ async def test_an_error_of_the_engine_is_shown_in_place(scene: Callable[..., Sce
 
 
 async def test_it_follows_the_language(scene: Callable[..., Scene]) -> None:
-    from atelier_desk.desktop.settings.language_switch import switch_language
+    from atelier_desk.desktop.settings.application_language import switch_language
 
     s = scene("v1", "v2")
     group = s.group()

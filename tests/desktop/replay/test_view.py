@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QSlider, QToolB
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.replay.scrubber import Scrubber
-from atelier_desk.desktop.replay.span_titles import mark_role, mark_title, span_title
+from atelier_desk.desktop.replay.span_and_event_titles import mark_role, mark_title, span_title
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.expand_button import Fold

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditFilter, AuditLine, AuditPage
 from atelier_desk.domain.base_model import utc_now

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.date_format import moment

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import Toast

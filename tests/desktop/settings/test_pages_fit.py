@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.page_parts import Row
 from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout

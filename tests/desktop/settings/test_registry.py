@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings import pages as package
 from atelier_desk.desktop.settings import registry
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.search import found_in, index_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView

@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.pages.tools import EXAMPLE
 from atelier_desk.desktop.settings.user_tool_files import ReviewDialog
 from atelier_desk.desktop.settings.window import SettingsWindow

@@ -17,8 +17,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
-from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages import usage
 from atelier_desk.desktop.settings.pages.usage import UsagePage
 from atelier_desk.desktop.settings.window import SettingsWindow
@@ -28,7 +28,7 @@ from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n
-from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.locale_format import NARROW
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import DelayedResult, settle
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings import registry
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.search import FoundMark
 from atelier_desk.desktop.settings.window import SettingsWindow

@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.sidebar import chat_rows
 from atelier_desk.desktop.sidebar.importable_files import ChatsFile
 from atelier_desk.desktop.sidebar.workflow_and_chat_import import ChatImportDialog, Importer

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QLabel, QTabBar, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import language_theme_bindings
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ToastHost

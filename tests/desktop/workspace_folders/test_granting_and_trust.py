@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of

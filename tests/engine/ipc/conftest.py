@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.ipc.command_handler import set_command_handler
+from atelier_desk.engine.ipc.command_line_executor import set_command_handler
 from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.storage.data_folder.datadir import DataDir
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
 from atelier_desk.engine.ipc.client import find_holder
-from atelier_desk.engine.ipc.command_handler import set_command_handler
+from atelier_desk.engine.ipc.command_line_executor import set_command_handler
 from atelier_desk.engine.ipc.protocol import LINE_BYTES, PROTOCOL
 from atelier_desk.engine.ipc.remote_terminal import RemoteOutput
 from atelier_desk.engine.ipc.resumable_command import Request

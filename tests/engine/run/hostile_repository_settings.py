@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
-from tests.helpers.git_repositories import Hostile
+from tests.helpers.hostile_repositories import Hostile
 
 LINE = (
     "git status; git diff; git diff --cached --stat; git log -p -1; git show; git ls-files -m; git ls-files -o; git "

@@ -20,7 +20,8 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
-from tests.helpers.git_repositories import PLACES, Hostile, commit, git
+from tests.helpers.git_repositories import commit, git
+from tests.helpers.hostile_repositories import PLACES, Hostile
 from tests.helpers.tool_calls import tool_call
 
 __all__ = ["tried"]

@@ -13,7 +13,7 @@ import pytest
 import atelier_desk
 from atelier_desk.domain.document_formats import OLD
 from atelier_desk.support.worker.errors import Failed
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.requests_to_child import ask_once
 from tests.helpers.forked_workers import STARTED
 from tests.helpers.sample_images import png
 

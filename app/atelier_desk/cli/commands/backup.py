@@ -17,7 +17,7 @@ from atelier_desk.presentation.backup_contents_text import damaged_attachment, r
 from atelier_desk.storage.copies.backup_file import BackupInfo
 from atelier_desk.storage.damage_report import IN_BACKUP
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 
 
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

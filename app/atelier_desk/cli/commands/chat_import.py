@@ -15,7 +15,7 @@ from atelier_desk.domain.imported_chat import SOURCES
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import day, number
+from atelier_desk.support.locale_format import day, number
 
 
 async def list_(atelier: Atelier, path: Path, out: Output) -> Result:

@@ -26,7 +26,7 @@ from atelier_desk.presentation.file_change_text import (
     undo_text,
     unreadable_text,
 )
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _
 
 REPORT_EVERY = 10
@@ -99,8 +99,8 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             out.note(
                 _(
                     "{done} of {total} changes",
-                    done=number_format.number(len(done)),
-                    total=number_format.number(len(chosen)),
+                    done=locale_format.number(len(done)),
+                    total=locale_format.number(len(chosen)),
                 )
             )
     undone = [each.change for each in done if each.problem is None]
@@ -226,7 +226,7 @@ async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) 
         else list(dict.fromkeys(arguments.leftover))
     )
     freed = await atelier.files.cleaning.delete(keys)
-    return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=number_format.size(freed)))
+    return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=locale_format.size(freed)))
 
 
 async def _decide(atelier: Atelier, arguments: Namespace, out: Output, *, trusted: bool) -> Result:

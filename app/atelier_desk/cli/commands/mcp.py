@@ -23,7 +23,7 @@ from atelier_desk.engine.services.common.mcp_config_checks import checked
 from atelier_desk.engine.services.common.mcp_status import McpHealth
 from atelier_desk.mcp.config_import.found_server import is_secret
 from atelier_desk.presentation.mcp_server_text import STATES, TOOL_STATES, why_text
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 
@@ -150,7 +150,7 @@ async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _time(milliseconds: int) -> str:
-    return number_format.duration(milliseconds) if milliseconds else "-"
+    return locale_format.duration(milliseconds) if milliseconds else "-"
 
 
 async def restart(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -221,7 +221,7 @@ async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             row.tool,
             row.agent_name,
             row.status,
-            number_format.duration(row.duration_ms),
+            locale_format.duration(row.duration_ms),
             row.error,
         )
         for row in rows

@@ -11,7 +11,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.presentation.media_connection_test_text import connection_test_text
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import cost_bound
+from atelier_desk.support.locale_format import cost_bound
 from atelier_desk.web.media_generation import SERVICES as KNOWN
 
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 REEMBED_WORDS = {
@@ -67,7 +67,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             (_("score"), _("id"), _("type"), _("text")),
             [
                 (
-                    number_format.number(hit.score, 2, trim=True),
+                    locale_format.number(hit.score, 2, trim=True),
                     hit.memory.id,
                     hit.memory.type.value,
                     hit.memory.content,
@@ -202,7 +202,7 @@ async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         price = (
             _("price unknown")
             if cost is None
-            else _("up to {cost}", cost=number_format.cost_bound(cost, up=True))
+            else _("up to {cost}", cost=locale_format.cost_bound(cost, up=True))
             if cost
             else ""
         )
@@ -226,8 +226,8 @@ def _progress(out: Output) -> Callable[[int, int], None]:
                 _(
                     "{percent}% ({done} of {total})",
                     percent=percent,
-                    done=number_format.number(done),
-                    total=number_format.number(total),
+                    done=locale_format.number(done),
+                    total=locale_format.number(total),
                 )
             )
         last = percent

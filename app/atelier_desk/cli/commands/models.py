@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.model_names import model_name
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 EDITED = (
@@ -89,11 +89,11 @@ def models_table(models: list[ModelInfo], status: int = OK) -> Result:
 
 
 def _window(tokens: int | None) -> str:
-    return number_format.number(tokens) if tokens else "?"
+    return locale_format.number(tokens) if tokens else "?"
 
 
 def _price(value: float | None) -> str:
-    return "?" if value is None else number_format.number(value, 4, trim=True)
+    return "?" if value is None else locale_format.number(value, 4, trim=True)
 
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

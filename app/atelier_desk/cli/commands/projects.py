@@ -35,7 +35,7 @@ from atelier_desk.presentation.project_text import (
     title_word,
 )
 from atelier_desk.storage.project_graph_rows import is_entity_id
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 POLL_S = 0.2
@@ -91,7 +91,7 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             "removed": state.removed,
             "problems": problems,
         }
-        counted = {name: number_format.number(count) for name, count in counts.items()}
+        counted = {name: locale_format.number(count) for name, count in counts.items()}
         words = _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
                   project=project.name, **counted)  # fmt: skip
         shown += [words, Note(cut_word(state.cut), "warn") if state.cut else ()]
@@ -106,7 +106,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )  # fmt: skip
     rows = (
         (
-            number_format.number(each.score, 2, trim=True),
+            locale_format.number(each.score, 2, trim=True),
             each.entity.id,
             title_word(each.entity),
             each.project,
@@ -158,12 +158,12 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             yield _(
                 "{type}: {number}",
                 type=title,
-                number=", ".join(f"{name} {number_format.number(n)}" for name, n in counts.items()),
+                number=", ".join(f"{name} {locale_format.number(n)}" for name, n in counts.items()),
             )
         vectors = _(
             "embeddings: {done} of {total}",
-            done=number_format.number(statistics.vectors),
-            total=number_format.number(statistics.texts),
+            done=locale_format.number(statistics.vectors),
+            total=locale_format.number(statistics.texts),
         )
         yield ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}"
         if project.cut:

@@ -18,7 +18,7 @@ from atelier_desk.llm.provider_presets import PRESETS, Preset
 from atelier_desk.llm.provider_type_registry import provider_type
 from atelier_desk.presentation.api_key_text import shortcut_text
 from atelier_desk.presentation.provider_test_text import problem_text
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
@@ -163,7 +163,7 @@ def _verdict(name: str, health: ProviderHealth) -> str:
     """Result of a connection test in one sentence, for ``add`` and ``test``."""
     if not health.ok:
         return _("{name} cannot be used: {problem}", name=name, problem=problem_text(health))
-    time = number_format.duration(health.latency_ms)
+    time = locale_format.duration(health.latency_ms)
     if not health.models:
         return _("{name} answered in {time}. {note}", name=name, time=time, note=health.message)
     return ngettext(

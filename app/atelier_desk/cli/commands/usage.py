@@ -19,8 +19,8 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
 from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import duration
-from atelier_desk.support.number_format import number as figure
+from atelier_desk.support.locale_format import duration
+from atelier_desk.support.locale_format import number as figure
 from atelier_desk.support.regular_files import replace_file
 
 

@@ -11,7 +11,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import cost_bound, number
+from atelier_desk.support.locale_format import cost_bound, number
 from atelier_desk.web.search import ENGINES
 
 

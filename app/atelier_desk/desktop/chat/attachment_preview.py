@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import control, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import more_characters
+from atelier_desk.support.locale_format import more_characters
 from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 200_000

@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets import bind, control, hbox, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.rows.team_state import AgentUsage
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import cost, duration, number, percent, tokens
+from atelier_desk.support.locale_format import cost, duration, number, percent, tokens
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import moment, size
+from atelier_desk.support.locale_format import moment, size
 
 _SIZE = QSize(880, 560)
 _WIDTHS = (290, 90, 160, 170)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, hbox, label, vbox

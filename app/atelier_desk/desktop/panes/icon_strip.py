@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.registry import PaneEntry
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 MAX_COUNT = 99
 """A larger count is shown as this number with a plus sign."""

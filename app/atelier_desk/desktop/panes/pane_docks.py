@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, con
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

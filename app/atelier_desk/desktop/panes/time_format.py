@@ -10,10 +10,10 @@ from atelier_desk.desktop.widgets.date_format import locale
 from atelier_desk.desktop.widgets.date_format import moment as date_time
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import NARROW, number, size
-from atelier_desk.support.number_format import cost as money
-from atelier_desk.support.number_format import duration as _duration
-from atelier_desk.support.number_format import tokens as short_number
+from atelier_desk.support.locale_format import NARROW, number, size
+from atelier_desk.support.locale_format import cost as money
+from atelier_desk.support.locale_format import duration as _duration
+from atelier_desk.support.locale_format import tokens as short_number
 
 __all__ = ["ago", "clock_time", "date_time", "duration", "locale", "money", "number", "short_number", "size"]
 

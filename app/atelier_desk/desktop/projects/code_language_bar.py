@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.project_text import language_word
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import NARROW, percent
+from atelier_desk.support.locale_format import NARROW, percent
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)

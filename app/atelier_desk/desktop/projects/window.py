@@ -43,7 +43,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.presentation.project_text import RUNNING
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control,
 from atelier_desk.domain import limits
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 
 LINES = 400
 """Lines of a diff shown in a card; the arguments have the rest."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 from atelier_desk.support.visible_and_shortened_text import visible_json
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 

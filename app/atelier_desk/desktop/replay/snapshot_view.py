@@ -11,11 +11,11 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.panes.row_lists import KeyRole
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.task_tree import arrange
 from atelier_desk.desktop.panes.time_format import duration, short_number
 from atelier_desk.desktop.panes.timeline.paint import STATUS_ICONS as AGENT_ICONS
-from atelier_desk.desktop.panes.two_line_items import KeyRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark

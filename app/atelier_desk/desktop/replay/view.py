@@ -27,7 +27,7 @@ from atelier_desk.desktop.panes.time_format import clock_time, duration
 from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.snapshot_view import SnapshotSide, SnapshotTeam, show_entries
-from atelier_desk.desktop.replay.span_titles import mark_role, mark_title
+from atelier_desk.desktop.replay.span_and_event_titles import mark_role, mark_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import (
     ElidedLabel,

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.json_schema_editor import SchemaField
 from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem

@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.settings.fields import Field, value_of
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.settings.validation_errors import validation_text
 
 if TYPE_CHECKING:

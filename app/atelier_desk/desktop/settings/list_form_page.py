@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.page_parts import SectionCard
 from atelier_desk.desktop.settings.progress_line import Outcome

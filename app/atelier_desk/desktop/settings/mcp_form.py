@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Number, Secret, Toggle
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.name_value_rows import HIDDEN, SHOWN, NamedRow, NamedRows
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.widgets import IconButton, bind_text, control, vbox
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer

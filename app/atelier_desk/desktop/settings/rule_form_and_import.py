@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.fields import Choice, Examples, Field, Line
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.rule_text import ACTIONS
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox

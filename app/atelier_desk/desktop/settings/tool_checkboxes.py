@@ -27,7 +27,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.desktop.widgets.text_matching import fits
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -141,7 +141,7 @@ class ToolGroup(QWidget):
         tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
         text = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
         self.count.setText(
-            " · ".join([text, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else text
+            " · ".join([text, _("{tokens} tokens", tokens=locale_format.tokens(tokens))]) if tokens else text
         )
         self.box.setAccessibleDescription(self.count.text())
         self._tick()

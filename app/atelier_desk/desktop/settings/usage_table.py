@@ -15,7 +15,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.presentation.cost_text import cost_text, saved_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import duration, number, tokens
+from atelier_desk.support.locale_format import duration, number, tokens
 from atelier_desk.support.visible_and_shortened_text import visible
 
 LEAST_ROWS, MOST_ROWS = 3, 14

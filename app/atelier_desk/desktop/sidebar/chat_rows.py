@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.imported_chat import SOURCES
 from atelier_desk.presentation.chat_import_text import state_text
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import day, number
+from atelier_desk.support.locale_format import day, number
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets import bind, bind_text, control, fit_window, h
 from atelier_desk.domain.imported_chat import ChatFilePreview, ImportedChats
 from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -7,7 +7,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.presentation.rows.team_state import AgentUsage, Member
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import cost, duration, tokens
+from atelier_desk.support.locale_format import cost, duration, tokens
 from atelier_desk.support.visible_and_shortened_text import visible
 
 RUN_WORDS = {

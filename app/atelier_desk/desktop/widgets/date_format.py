@@ -1,4 +1,4 @@
-"""Long dates formatted by Qt; other formats are in ``atelier_desk.support.number_format``."""
+"""Long dates formatted by Qt; other formats are in ``atelier_desk.support.locale_format``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import date, datetime
 from PySide6.QtCore import QDate, QLocale
 
 from atelier_desk.support.i18n import language
-from atelier_desk.support.number_format import day as short_date
-from atelier_desk.support.number_format import moment
+from atelier_desk.support.locale_format import day as short_date
+from atelier_desk.support.locale_format import moment
 
 __all__ = ["day", "locale", "moment", "short_day", "short_moment"]
 

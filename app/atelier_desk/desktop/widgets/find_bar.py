@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, hbox, 
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind_text, control
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 
 class FindBar(QFrame):

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
-from atelier_desk.desktop.workspace_folders.drop_highlight import DropHighlight
+from atelier_desk.desktop.workspace_folders.drop_overlay import DropHighlight
 from atelier_desk.support.i18n import _, ngettext
 
 

@@ -24,7 +24,7 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.media.image_headers import kind_of
 from atelier_desk.media.picture_preparation import UnusablePicture, prepared
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 from atelier_desk.support.visible_and_shortened_text import readable_name
 from atelier_desk.tools.files.document_text import extracted, shown_pages, text_of
 

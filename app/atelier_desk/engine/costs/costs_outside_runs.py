@@ -21,7 +21,7 @@ from atelier_desk.llm.token_and_cost_estimates import estimate, highest_input_pr
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.number_format import cost_bound
+from atelier_desk.support.locale_format import cost_bound
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock

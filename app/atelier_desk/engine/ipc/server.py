@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import __version__
 from atelier_desk.domain.limits import HAND_OVER_S, LAST_WORDS_S, SHORT_COMMAND_S
 from atelier_desk.engine.ipc.address import HolderNote, remove_note, socket_address, write_note
-from atelier_desk.engine.ipc.command_handler import command_handler
+from atelier_desk.engine.ipc.command_line_executor import command_handler
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.remote_terminal import RemoteOutput
 from atelier_desk.engine.ipc.resumable_command import Request

@@ -10,12 +10,12 @@ from typing import Literal
 
 from atelier_desk.domain.base_model import Model
 from atelier_desk.storage.data_folder.free_space import no_files_left
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.display_check import desktop_problem, missing_library, qt_folder
 from atelier_desk.support.i18n import _
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.requests_to_child import ask_once
 from atelier_desk.workspace.processes import sandbox_selection
 
 Status = Literal["ok", "warn", "fail"]
@@ -215,7 +215,7 @@ def disk_space(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB free.", gb=number_format.number(free / 1024**3, 1, trim=True))
+    message = _("{gb} GB free.", gb=locale_format.number(free / 1024**3, 1, trim=True))
     if no_files_left(folder):
         fix = _("Delete files you no longer need, even small ones.")
         words = _("{state} The disk has no room for more files: its inodes are used up.", state=message)

@@ -11,7 +11,7 @@ from typing import Any
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.errors import CannotStart, WorkerError
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 
 MODULE = "atelier_desk.engine.projects.worker"
 SILENT_S = 60.0

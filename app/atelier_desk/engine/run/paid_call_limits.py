@@ -16,7 +16,7 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.llm.token_and_cost_estimates import at_most, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
-from atelier_desk.support.number_format import cost_bound
+from atelier_desk.support.locale_format import cost_bound
 from atelier_desk.tools.calls.context import Used
 
 UNPRICED = (

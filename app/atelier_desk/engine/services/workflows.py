@@ -28,7 +28,7 @@ from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.regular_files import replace_file
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
+from atelier_desk.workspace.checkpoints.leftover_undo_data import delete_undo_data
 
 if TYPE_CHECKING:
     from atelier_desk.domain.imported_chat import ChatPreview

@@ -12,7 +12,7 @@ from atelier_desk.llm.embedders.install_sentence_transformers import missing
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 
 DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 LOAD_TIMEOUT_S = 600.0

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 
 READY_TIMEOUT_S = 180.0
 """Seconds: a model of several gigabytes on a slow disk needs minutes; the starter is ready in 0.5 s."""

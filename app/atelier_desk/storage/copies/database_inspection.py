@@ -32,7 +32,7 @@ from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Failed, WorkerError
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.requests_to_child import ask_once
 
 NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""

@@ -17,7 +17,7 @@ class Housekeeping(Model):
     Attributes:
         token: renewed by each clean-up and also written into the data folder. If the two differ, another database
             cleaned up there meanwhile, as after a restore; missing items then count from now.
-        first_missed: by key of an item the database does not know (``checkpoints.orphaned_undo_data``), when that
+        first_missed: by key of an item the database does not know (``checkpoints.leftover_undo_data``), when that
             was first
             noticed.
         cleaned_at: last clean-up of checkpoints; ``purged_at``: last emptying of the bins. None: never.

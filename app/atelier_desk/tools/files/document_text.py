@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from atelier_desk.domain.document_formats import PDF, READER, not_read
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import ask_in_thread
+from atelier_desk.support.worker.requests_to_child import ask_in_thread
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PAGES = 50

@@ -14,7 +14,7 @@ from atelier_desk.media.mesh_limits_and_views import FACES, KINDS, VIEWS
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.requests_to_child import ask_once
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath, author

@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.logs import redact
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Failed, WorkerError
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 from atelier_desk.tools.user_tools.tool_files import ToolFile
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Delete checkpoints by age and size: first data that no offered undo needs, then the oldest changes.
 
 A change whose content was deleted stays listed as no longer undoable. Content that an unreadable record may name stays,
-and so does data of workflows unknown to the database, until it expires (``orphaned_undo_data``): neither counts towards
+and so does data of workflows unknown to the database, until it expires (``leftover_undo_data``): neither counts towards
 the size limit.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atelier_desk.domain.file_change import Change
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import TRASH
+from atelier_desk.workspace.checkpoints.leftover_undo_data import TRASH
 from atelier_desk.workspace.checkpoints.records import References, Stopped, delete_tree, size_below
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 

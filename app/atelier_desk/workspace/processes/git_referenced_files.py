@@ -11,7 +11,7 @@ if __package__:
     from atelier_desk.workspace.processes import (  # fmt: skip
         git_pointer_files,
         git_settings_parsing,
-        granted_folders,
+        granted_folder_handles,
         link_safe_file_trees,
         repository_scan,
         repository_state,
@@ -21,7 +21,7 @@ if __package__:
 else:
     import git_pointer_files
     import git_settings_parsing
-    import granted_folders
+    import granted_folder_handles
     import link_safe_file_trees
     import repository_scan
     import repository_state
@@ -38,7 +38,7 @@ class NamedFiles:
         relative: relative hook folders named by repository settings: git looks for them in each work tree.
     """
 
-    def __init__(self, git: git_settings_parsing.Git, folders: granted_folders.GrantedFolders) -> None:
+    def __init__(self, git: git_settings_parsing.Git, folders: granted_folder_handles.GrantedFolders) -> None:
         self._git, self._folders, self._roots = git, folders, folders.roots
         self.trees: dict[str, tuple[str, Tree]] = {}
         self.everywhere: list[str] = []

@@ -31,7 +31,7 @@ if __package__:
         git_pointer_files,
         git_referenced_files,
         git_settings_parsing,
-        granted_folders,
+        granted_folder_handles,
         held_git_files,
         link_safe_file_trees,
         links_into_repositories,
@@ -46,7 +46,7 @@ else:
     import git_pointer_files
     import git_referenced_files
     import git_settings_parsing
-    import granted_folders
+    import granted_folder_handles
     import held_git_files
     import link_safe_file_trees
     import links_into_repositories
@@ -81,7 +81,7 @@ class GuardedFiles:
     def __init__(
         self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = ()
     ) -> None:
-        self._folders = granted_folders.GrantedFolders(roots)
+        self._folders = granted_folder_handles.GrantedFolders(roots)
         self._roots = self._folders.roots
         self._may_change = may_change
         self._writable = [path for path in writable if not self._folders.root_of(path)]

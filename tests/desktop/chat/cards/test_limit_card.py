@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from tests.helpers.child_widgets import child
 
 Shown = Callable[..., LimitCard]

@@ -18,8 +18,8 @@ from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text, informative_arguments
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.replay.span_titles import mark_title, span_title
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.replay.span_and_event_titles import mark_title, span_title
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.engine.services.team.display_data import Span, TimelineMark
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow

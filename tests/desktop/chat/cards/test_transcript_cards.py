@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage, UserBubble
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.engine.services.workflow.transcript import Branch
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow

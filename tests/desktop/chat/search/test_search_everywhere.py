@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.search import search_everywhere
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Mode
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation

@@ -34,7 +34,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.markdown.parser import parse
 from atelier_desk.support import i18n
 from atelier_desk.support.worker.errors import Ended
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.requests_to_child import ask_once
 from tests.helpers.child_widgets import child
 
 MERMAID = "graph TD; A[Start] --> B[End]"

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.files.pane import FilesPane
-from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.minute_clock import MinuteClock
 from atelier_desk.desktop.widgets.tab_stops import entrance
@@ -24,7 +24,7 @@ from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
+from atelier_desk.workspace.checkpoints.leftover_undo_data import Leftover
 from atelier_desk.workspace.checkpoints.tainted_file_marks import ALL_CONTENTS, TaintMark
 from tests.desktop.panes.conftest import Show
 from tests.helpers.child_widgets import child

@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.paint import names_width, tick_time
 from atelier_desk.desktop.panes.timeline.pane import REFRESH_MS, TimelinePane
 from atelier_desk.desktop.panes.timeline.view import TimelineView, describe_span
-from atelier_desk.desktop.replay.span_titles import mark_title, span_title
+from atelier_desk.desktop.replay.span_and_event_titles import mark_title, span_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent

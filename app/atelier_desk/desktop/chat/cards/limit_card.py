@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.wheel_safe_inputs import DoubleSpinBox
 from atelier_desk.presentation.run_notices import MONEY, limit_title, too_little
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import cost, duration, number, tokens
+from atelier_desk.support.locale_format import cost, duration, number, tokens
 from atelier_desk.support.visible_and_shortened_text import visible
 
 _UNITS = {

@@ -26,7 +26,7 @@ from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import limit_title, notice_kind, retry_text, too_little
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import duration, tokens
+from atelier_desk.support.locale_format import duration, tokens
 from atelier_desk.support.visible_and_shortened_text import shorten, visible
 
 

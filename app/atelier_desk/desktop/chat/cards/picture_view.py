@@ -34,7 +34,7 @@ from atelier_desk.desktop.widgets import IconButton, control, hbox, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import percent
+from atelier_desk.support.locale_format import percent
 from atelier_desk.support.regular_files import replace_file
 from atelier_desk.support.visible_and_shortened_text import visible
 

@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.presentation.rows.transcript_entries import Entry, QuestionRow
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import duration
+from atelier_desk.support.locale_format import duration
 from atelier_desk.support.visible_and_shortened_text import visible
 
 GROW_MS = 100

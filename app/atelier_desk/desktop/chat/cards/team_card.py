@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import duration
+from atelier_desk.support.locale_format import duration
 from atelier_desk.tools.definition.call_description import Effect
 
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16

@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind, PlainLab
 from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, Entry, QuestionRow
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import duration
+from atelier_desk.support.locale_format import duration
 from atelier_desk.support.visible_and_shortened_text import visible
 from atelier_desk.tools.registry.sections import SHELL
 

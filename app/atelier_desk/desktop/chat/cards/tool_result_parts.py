@@ -30,7 +30,7 @@ from atelier_desk.domain.result_parts import (
     TextPart,
 )
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import more_characters, number, size
+from atelier_desk.support.locale_format import more_characters, number, size
 from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 20_000

@@ -14,7 +14,7 @@ from atelier_desk.domain.provider import STARTER_TITLE
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.presentation.model_names import model_name, provider_name, unlisted_model_name
 from atelier_desk.presentation.permission_profiles import Profile, mode_of, profile_of
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def key_of(provider: str, model: str) -> str:
 
 def describe(info: ModelInfo) -> str:
     """Context window and prices of a model, if known: ``128 k · $0.25 / $2.00``."""
-    window = [_("{tokens} tokens", tokens=number_format.tokens(info.context_window))] if info.context_window else []
+    window = [_("{tokens} tokens", tokens=locale_format.tokens(info.context_window))] if info.context_window else []
     known = [each for each in (info.price_input, info.price_output) if each is not None]
-    prices = " / ".join(map(number_format.cost, known)) if any(known) else _("free")
+    prices = " / ".join(map(locale_format.cost, known)) if any(known) else _("free")
     return " · ".join([*window, *([prices] if known else [])])
 
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.image_limits import STORED_LIMITS
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 
 if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment

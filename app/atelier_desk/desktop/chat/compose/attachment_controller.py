@@ -20,7 +20,7 @@ from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.engine.runs.message_attachments import text_room
 from atelier_desk.presentation.model_names import model_name
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage

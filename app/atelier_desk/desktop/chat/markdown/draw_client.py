@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.support.threads import in_background
 from atelier_desk.support.worker.errors import WorkerError
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 
 IDLE_S = 120.0
 """Idle seconds after which the process ends; it takes about 40 MB."""

@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import number, size
+from atelier_desk.support.locale_format import number, size
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:

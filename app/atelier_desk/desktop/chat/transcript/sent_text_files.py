@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import more_characters, number
+from atelier_desk.support.locale_format import more_characters, number
 
 _GAP = 4
 SHOWN = 20_000

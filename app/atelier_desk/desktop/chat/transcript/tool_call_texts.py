@@ -10,7 +10,7 @@ from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.presentation import call_failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, QuestionRow
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import duration
+from atelier_desk.support.locale_format import duration
 from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.registry.sections import SHELL

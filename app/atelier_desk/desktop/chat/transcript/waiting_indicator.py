@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.widgets import Spinner, bind_text, hbox, label
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import NARROW, duration
+from atelier_desk.support.locale_format import NARROW, duration
 
 PATIENCE_MS = 250
 """Shorter waits are not shown: between two steps of a run the line would flicker."""

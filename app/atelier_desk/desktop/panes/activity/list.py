@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
+from atelier_desk.desktop.panes.row_lists import style_list
 from atelier_desk.desktop.panes.time_format import clock_time, duration, number
-from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.agent_state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
@@ -25,7 +25,7 @@ from atelier_desk.presentation.rows.activity_log import LogEntry
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, limit_title, notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import percent
+from atelier_desk.support.locale_format import percent
 from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 

@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.list import MemoryRow
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
+from atelier_desk.desktop.panes.row_lists import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
@@ -47,7 +47,7 @@ from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import percent
+from atelier_desk.support.locale_format import percent
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:

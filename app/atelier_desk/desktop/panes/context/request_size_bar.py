@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.time_format import number, short_number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import percent
+from atelier_desk.support.locale_format import percent
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.request.sent_request_data import PartSize

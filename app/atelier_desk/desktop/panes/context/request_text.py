@@ -9,7 +9,7 @@ from atelier_desk.desktop.panes.time_format import clock_time, number, short_num
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.files.change_tree import ChangeTree, counted, facts, marked_path
-from atelier_desk.desktop.panes.files.orphaned_undo_data import Leftovers
+from atelier_desk.desktop.panes.files.leftover_undo_data import Leftovers
 from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
 from atelier_desk.desktop.panes.pane_base import Pane, toast
 from atelier_desk.desktop.panes.time_format import number
@@ -43,7 +43,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.presentation.file_change_text import held_file_text, path_text, undo_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.menu_position import menu_place
+from atelier_desk.desktop.panes.row_lists import KeyRole, style_list
 from atelier_desk.desktop.panes.timeline.lanes_and_bars import span_key, span_style
 from atelier_desk.desktop.panes.timeline.view import describe_span
-from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
-from atelier_desk.desktop.replay.span_titles import span_title
+from atelier_desk.desktop.replay.span_and_event_titles import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, bind_text

@@ -11,11 +11,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, Q
 from atelier_desk.desktop.panes.time_format import duration, number
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
 from atelier_desk.desktop.panes.timeline.lanes_and_bars import Bar, Scene, is_dashed, span_style
-from atelier_desk.desktop.replay.span_titles import bar_title
+from atelier_desk.desktop.replay.span_and_event_titles import bar_title
 from atelier_desk.desktop.team.agent_state_labels import STATE_ICONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.locale_format import NARROW
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:

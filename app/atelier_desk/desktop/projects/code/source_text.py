@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 FOUND = 2_000
 """Maximum number of matches shown."""

@@ -15,7 +15,7 @@ from atelier_desk.desktop.widgets import bind, control, label, vbox
 from atelier_desk.domain.project import EntityKind, RelationKind
 from atelier_desk.presentation.project_text import KIND_WORDS, RELATION_WORDS
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 
 class GraphLegend(QWidget):

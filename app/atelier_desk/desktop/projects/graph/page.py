@@ -36,7 +36,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.presentation.project_text import place_word
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

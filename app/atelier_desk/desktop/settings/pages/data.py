@@ -26,7 +26,7 @@ from atelier_desk.presentation.backup_contents_text import damaged_attachment, r
 from atelier_desk.presentation.file_change_text import cleaned_text, retained_text
 from atelier_desk.storage.damage_report import IN_BACKUP, IN_EXPORT, SHOWN
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.locale_format import NARROW
 
 if TYPE_CHECKING:
     from atelier_desk.storage.damage_report import Damage

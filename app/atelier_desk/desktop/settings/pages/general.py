@@ -7,7 +7,7 @@ from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.text_size_field import Scale
 from atelier_desk.support.i18n import LANGUAGES, N_, native_name
-from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.locale_format import NARROW
 
 LANGUAGE_CHOICES = (("system", N_("System default")), *((code, native_name(code)) for code in LANGUAGES))
 THEMES = (("system", N_("System default")), ("light", N_("Light")), ("dark", N_("Dark")))

@@ -28,7 +28,7 @@ from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.presentation.mcp_server_text import STATES, rejected_text
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -64,9 +64,9 @@ def facts(row: McpStatus) -> str:
         found.append(row.reason)  # there is room for little more, and this is what the user can act on
     found.append(ngettext("{n} tool", "{n} tools", row.tools))
     if row.ping_ms:
-        found.append(_("answers in {time}", time=number_format.duration(row.ping_ms)))
+        found.append(_("answers in {time}", time=locale_format.duration(row.ping_ms)))
     elif row.latency_ms:
-        found.append(_("started in {time}", time=number_format.duration(row.latency_ms)))
+        found.append(_("started in {time}", time=locale_format.duration(row.latency_ms)))
     if row.waiting:
         found.append(_("changed since approval"))
     if row.missing:
@@ -81,7 +81,7 @@ def health_text(health: McpHealth) -> str:
     tools = ngettext("{n} tool", "{n} tools", health.tools)
     text = _(
         "Works: answered in {time}, {tools}, protocol {protocol}",
-        time=number_format.duration(health.latency_ms),
+        time=locale_format.duration(health.latency_ms),
         tools=tools,
         protocol=health.protocol,
     )
@@ -412,7 +412,7 @@ def _outcome(health: McpHealth) -> Outcome:
 def _call_line(call: ToolExecution) -> ListLine:
     title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {moment(call.started_at)}"
     about = " · ".join(
-        filter(None, (call.agent_name, number_format.duration(call.duration_ms), call.error or call.status))
+        filter(None, (call.agent_name, locale_format.duration(call.duration_ms), call.error or call.status))
     )
     return ListLine(call.call_id, title, about, *(("circle-x", "err") if call.error else ("circle-check", "ok")))
 

@@ -12,10 +12,10 @@ from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Choice, Line, Number, Offered, Toggle
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain import limits
 from atelier_desk.domain.imported_grant import HeldKind

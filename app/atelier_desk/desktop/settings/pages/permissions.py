@@ -27,7 +27,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.locale_format import NARROW
 
 FLAGS = tuple(
     Toggle(f"approvals.flags.{kind}", caption, hint, f"approval-flag-{kind}")

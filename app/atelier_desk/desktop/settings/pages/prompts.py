@@ -11,9 +11,9 @@ from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.fields import Line, Lines
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_, _

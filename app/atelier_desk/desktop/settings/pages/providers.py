@@ -15,7 +15,6 @@ from atelier_desk.desktop.file_dialogs.opening import show_not_opened
 from atelier_desk.desktop.panes.pane_base import offer_undo, toasts_of
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import Choice
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.model_downloads import DownloadsView
@@ -24,6 +23,7 @@ from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_text, usual_url
 from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.untrusted_links import open_address
@@ -35,7 +35,7 @@ from atelier_desk.presentation.api_key_text import MISSING, shortcut_text
 from atelier_desk.presentation.model_names import model_name, provider_name
 from atelier_desk.presentation.provider_test_text import problem_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import day as day_words
+from atelier_desk.support.locale_format import day as day_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -16,19 +16,19 @@ from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.time_format import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
 from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
-from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
+from atelier_desk.desktop.settings.validated_form import Form
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.presentation.cost_text import CURRENCY, LEFT_OUT, cost_text, month_text, saved_text
 from atelier_desk.presentation.model_names import name_of_key
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import day as day_words
-from atelier_desk.support.number_format import duration, number, tokens
+from atelier_desk.support.locale_format import day as day_words
+from atelier_desk.support.locale_format import duration, number, tokens
 from atelier_desk.support.regular_files import replace_file
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 from atelier_desk.web.browser.browser_discovery import KNOWN
 from atelier_desk.web.search import ENGINES
 

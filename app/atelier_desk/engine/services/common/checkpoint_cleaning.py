@@ -13,7 +13,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.storage.repositories.housekeeping_state import Housekeeping
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, clean
-from atelier_desk.workspace.checkpoints.orphaned_undo_data import DAYS, Leftover, delete, survey, unclaimed
+from atelier_desk.workspace.checkpoints.leftover_undo_data import DAYS, Leftover, delete, survey, unclaimed
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from atelier_desk.domain.ids import is_id
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.presentation import argument_error_text
 from atelier_desk.storage.repositories.base_repository import some
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_
 
 M = TypeVar("M", bound=BaseModel)
@@ -92,7 +92,7 @@ class Problems(AtelierError):
         self._error = error
 
     def localized(self, translate: Callable[..., str]) -> str:
-        return argument_error_text.explain(self._error, number=number_format.number).removesuffix(".")
+        return argument_error_text.explain(self._error, number=locale_format.number).removesuffix(".")
 
 
 def build(model: type[M], what: str, /, **fields: object) -> M:

@@ -19,7 +19,7 @@ from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.rule_scope import first
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.number_format import number
+from atelier_desk.support.locale_format import number
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Risk
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError

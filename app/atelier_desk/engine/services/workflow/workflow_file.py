@@ -23,7 +23,7 @@ from atelier_desk.presentation.run_notices import notice_kind, retry_text, unfin
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.presentation.web_source_text import used, words
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import moment
+from atelier_desk.support.locale_format import moment
 
 
 class ReportFile(Model):

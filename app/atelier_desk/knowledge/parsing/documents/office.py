@@ -10,7 +10,7 @@ from atelier_desk.knowledge.parsing.documents import markdown
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import ask_in_thread
+from atelier_desk.support.worker.requests_to_child import ask_in_thread
 
 LIMIT_S = 25.0
 """Time limit in seconds of its process."""

@@ -12,7 +12,7 @@ from atelier_desk.domain.document_formats import PDF, READER, not_read
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed_file import Parsed, Section
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import ask_in_thread
+from atelier_desk.support.worker.requests_to_child import ask_in_thread
 
 PAGES = 2_000
 """Maximum pages read per file."""

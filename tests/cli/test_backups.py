@@ -1,4 +1,4 @@
-"""Backups, permanent deletion, reports, and diagnostics on the command line."""
+"""Backups and permanent deletion on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
@@ -95,52 +94,3 @@ def test_a_foreign_backup_needs_an_option_and_its_rules_stay_inactive(cli: Cli, 
     assert cli("backup", "held", "--json").json == []
     (rule,) = cli("permissions", "list", "--json").json
     assert rule["held"] is False
-
-
-def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path: Path) -> None:
-    write = ToolCall(id="c", name="ReportTool", arguments={"operation": "write", "name": "Plan", "content": "# Plan"})
-    workflow = str(cli("run", "go", "--json", steps=[[write], "done"]).events[0]["workflow_id"])
-    [listed] = cli("reports", "list", workflow, "--json").json
-    assert (listed["name"], listed["size"], len(listed["sha256"])) == ("Plan", 6, 64)
-    assert "Plan" in cli("reports", "list", workflow).out
-    assert cli("reports", "show", workflow, "Plan").out == "# Plan\n"
-    path = tmp_path / "atelier-data" / "reports" / workflow / "Plan.md"
-    path.write_text("# PlaN")
-    shown = cli("reports", "show", workflow, "Plan")
-    assert (shown.status, shown.out) == (1, "")
-    assert f"atelier reports accept {workflow} Plan" in shown.err
-    exported = cli("workflows", "export", workflow)
-    assert exported.json["reports"][0]["text"] == "# PlaN"
-    assert "The report Plan was damaged or changed" in exported.err
-    made = cli("backup", "create", "b.zip", "--json")
-    assert (made.status, made.json["damaged_files"]) == (1, [f"{workflow}/Plan.md"])
-    verified = cli("backup", "verify", "b.zip")
-    assert (verified.status, f"{workflow}/Plan.md" in verified.err) == (1, True)
-    assert {check["name"]: check["status"] for check in cli("doctor", "--json").json}["reports"] == "fail"
-    assert cli("reports", "accept", workflow, "Plan").status == 0
-    assert cli("reports", "show", workflow, "Plan", "--json").json == {"name": "Plan", "content": "# PlaN"}
-    assert cli("backup", "create", "c.zip", "--json").json["damaged_files"] == []
-    assert cli("reports", "show", workflow, "Missing").status == 2
-
-
-def test_doctor_reports_on_a_healthy_folder(cli: Cli) -> None:
-    result = cli("doctor", "--json")
-    checks = {check["name"]: check for check in result.json}
-    assert {"qt", "display", "data_folder", "disk", "database", "keyring", "embedder", "provider:local"} <= set(checks)
-    assert all(check["status"] in ("ok", "warn", "fail") for check in checks.values())
-    assert checks["database"]["status"] == "ok"
-    assert all(check["fix"] for check in checks.values() if check["status"] == "fail")
-    assert result.status == (1 if any(check["status"] == "fail" for check in checks.values()) else 0)
-
-
-def test_doctor_examines_a_folder_that_cannot_be_opened(cli: Cli, tmp_path: Path) -> None:
-    talk(cli)
-    database = tmp_path / "atelier-data" / "database"
-    for file in database.rglob("*anifest*"):
-        for each in [file, *file.rglob("*")] if file.is_dir() else [file]:
-            if each.is_file():
-                each.unlink()
-    assert cli("workflows", "list").status == 1
-    result = cli("doctor", "--json")
-    assert result.status == 1
-    assert {check["name"]: check["status"] for check in result.json}["database"] == "fail"

@@ -16,16 +16,16 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.presentation.file_change_text import leftover_facts, leftover_name, leftovers_text, lost_data_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.locale_format import size
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
+    from atelier_desk.workspace.checkpoints.leftover_undo_data import Leftover
 
 ROWS = 3
 """Number of visible rows; others scroll."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.desktop.widgets import date_format
-from atelier_desk.support import number_format
+from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import set_language
 
 
@@ -32,21 +32,25 @@ def _english_again() -> Iterator[None]:
 def test_figures_are_rounded_and_in_the_readers_format(language: str, written: str) -> None:
     set_language(language)
     shown = [
-        number_format.number(1234567), number_format.number(0.5, 2, trim=True), number_format.number(2.0, 4, trim=True),
-        *map(number_format.duration, (12, 840, 12_300, 185_000, 7_800_000)),
-        *map(number_format.cost, (1.25, 0.0032, 0)),
+        locale_format.number(1234567), locale_format.number(0.5, 2, trim=True), locale_format.number(2.0, 4, trim=True),
+        *map(locale_format.duration, (12, 840, 12_300, 185_000, 7_800_000)),
+        *map(locale_format.cost, (1.25, 0.0032, 0)),
     ]  # fmt: skip
-    assert shown == re.sub(r"(?<=\d) (?=\D)|~", number_format.NARROW, written).split("|")
+    assert shown == re.sub(r"(?<=\d) (?=\D)|~", locale_format.NARROW, written).split("|")
 
 
 def test_counts_of_tokens_are_short() -> None:
-    assert [number_format.tokens(count) for count in (850, 12_400, 999_999)] == ["850", "12.4\u202fk", "1.0\u202fM"]
+    assert [locale_format.tokens(count) for count in (850, 12_400, 999_999)] == [
+        "850",
+        "12.4\u202fk",
+        "1.0\u202fM",
+    ]
     set_language("fr")
-    assert number_format.tokens(1_240_000) == "1,2\u202fM"
+    assert locale_format.tokens(1_240_000) == "1,2\u202fM"
 
 
 def test_the_rest_of_a_text_is_counted_in_singular_and_plural() -> None:
-    assert [number_format.more_characters(count) for count in (1, 2000)] == [
+    assert [locale_format.more_characters(count) for count in (1, 2000)] == [
         "… 1 more character",
         "… 2,000 more characters",
     ]
@@ -56,7 +60,7 @@ def test_sizes_are_in_the_reader_s_language() -> None:
     counts = (0, 1, 2, 1023, 1024, 1536, 1024 * 1024 - 1, 12 * 1024**2, 5 * 1024**3, 3000 * 1024**4)
 
     def shown() -> list[str]:
-        return [number_format.size(count).replace(number_format.NARROW, " ") for count in counts]
+        return [locale_format.size(count).replace(locale_format.NARROW, " ") for count in counts]
 
     assert shown() == [
         "0 bytes",
@@ -91,8 +95,8 @@ def test_sizes_are_in_the_reader_s_language() -> None:
 def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, written: str) -> None:
     set_language(language)
     at = datetime(2026, 11, 26, 22, 33).astimezone()
-    assert [number_format.moment(at), number_format.day(at)] == written.split("|")
-    assert date_format.moment is number_format.moment
+    assert [locale_format.moment(at), locale_format.day(at)] == written.split("|")
+    assert date_format.moment is locale_format.moment
 
 
 def test_a_new_language_needs_only_a_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +106,13 @@ def test_a_new_language_needs_only_a_catalogue(monkeypatch: pytest.MonkeyPatch) 
         "{day} {time}": "{day}, {time}",
         "${amount}": "USD {amount}",
     }
-    monkeypatch.setattr(number_format, "_", lambda text, **values: str(translations.get(text, text)).format(**values))
+    monkeypatch.setattr(locale_format, "_", lambda text, **values: str(translations.get(text, text)).format(**values))
     at = datetime(2026, 11, 26, 22, 33).astimezone()
-    assert [number_format.number(1234567.25, 2), number_format.moment(at), number_format.cost(1234.5)] == [
+    assert [
+        locale_format.number(1234567.25, 2),
+        locale_format.moment(at),
+        locale_format.cost(1234.5),
+    ] == [
         "1'234'567.25",
         "26.11.2026, 22:33",
         "USD 1'234.50",
@@ -113,7 +121,7 @@ def test_a_new_language_needs_only_a_catalogue(monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_code_for_people_checks_for_french() -> None:
     """Prompts of small models have separate rules, tested elsewhere."""
-    root = Path(number_format.__file__).parent.parent
+    root = Path(locale_format.__file__).parent.parent
     read = [
         *root.glob("*.py"),
         *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py")),
@@ -123,7 +131,7 @@ def test_no_code_for_people_checks_for_french() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 10**400, None, "x", []])
 def test_a_value_that_cannot_be_written_is_a_question_mark(value: Any) -> None:
-    f = number_format
+    f = locale_format
     writers = (f.number, f.duration, f.tokens, f.size, f.cost, f.percent, partial(f.cost_bound, up=True))
     for write in writers:
         assert f.UNKNOWN in write(value)

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.support.worker import parent
+from atelier_desk.support.worker import requests_to_child
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import CannotStart, Ended, Failed, WorkerError
 from atelier_desk.support.worker.frames import Reply
-from atelier_desk.support.worker.parent import Worker, ask_in_thread, ask_once
+from atelier_desk.support.worker.requests_to_child import Worker, ask_in_thread, ask_once
 from tests.helpers.user_tool_files import gone, until
 
 HEAD = """
@@ -214,7 +214,7 @@ PARENT = """
 import asyncio, os, sys
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.frames import Reply
-from atelier_desk.support.worker.parent import Worker
+from atelier_desk.support.worker.requests_to_child import Worker
 
 async def main():
     worker = await Worker.start(sys.argv[1], env=environment())
@@ -242,7 +242,7 @@ PAGE = ("atelier_desk.web.page_to_markdown_process", ("http://a.org/", "text/pla
 
 
 def test_a_thread_receives_the_answer_and_large_files_are_sent_completely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # checked before anything was read; a pipe holds 64 KB
+    monkeypatch.setattr(requests_to_child, "_POLL_S", 0.01)  # checked before anything was read; a pipe holds 64 KB
     page = b"word " * 400_000
     assert ask_in_thread(*PAGE, page, limit_s=60).value["total"] == 2_000_000
     for options in ({"stopped": lambda: True}, {"limit_s": 0.01}):
@@ -253,7 +253,7 @@ def test_a_thread_receives_the_answer_and_large_files_are_sent_completely(monkey
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_a_process_left_behind_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "_command", lambda _module: ("sh", "-c", "sleep 600 & exit 0"))
+    monkeypatch.setattr(requests_to_child, "_command", lambda _module: ("sh", "-c", "sleep 600 & exit 0"))
     started_at = time.monotonic()
     with pytest.raises(CannotStart, match="exit status 0"):
         ask_in_thread(*PAGE, b"x" * 1_000_000, limit_s=60)

@@ -1,121 +1,23 @@
-"""Messages about misconfigured servers, proxies and certificates, in a real environment."""
+"""Services as providers of the command line: Ollama, Claude, Gemini, OpenAI responses, Azure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from atelier_desk.llm.secrets import KeyVault
-from tests.cli.conftest import Cli, Result
+from tests.cli.conftest import ProviderCli
 from tests.cli.server_thread import serving
 from tests.helpers.servers.anthropic import FakeAnthropic, error_body
 from tests.helpers.servers.google import FakeGoogle
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.openai_responses import FakeResponses
-from tests.helpers.servers.proxies import FakeProxy
 from tests.helpers.servers.scripted_http_server import Failure, Reply
 
 FAR = "http://models.test/v1"
-VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def atelier(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line with the providers' own models, no keyring, and only the given proxy variables."""
-
-    def run(*argv: str, **env: str) -> Result:
-        with monkeypatch.context() as patch:
-            for name in VARIABLES:
-                patch.delenv(name, raising=False)
-                patch.delenv(name.lower(), raising=False)
-            for name, value in env.items():
-                patch.setenv(name, value)
-            return cli(*argv, options={"model_factory": None, "vault": KeyVault()})
-
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
-    return run
-
-
-def test_add_and_test_give_the_same_message_with_the_servers_address(atelier: Run, tmp_path: Path) -> None:
-    server = FakeOpenAI()
-    with serving(server):
-        added = atelier("providers", "add", "lab", "--kind", "openai", "--base-url", f"{server.root}/api")
-        tested = atelier("providers", "test", "lab")
-        assert (added.status, tested.status) == (0, 1)
-        assert added.err == tested.err
-        assert len(tested.err.splitlines()) == 1
-        assert f"{server.root}/api/models" in tested.err
-        assert f"There is a model server at {server.url}: use that address." in tested.err
-        as_json = atelier("providers", "test", "lab", "--json")
-        assert json.loads(as_json.out)["found_url"] == server.url
-        french = atelier("--lang", "fr", "providers", "test", "lab")
-        assert f"Un serveur de modèles répond à l’adresse {server.url}" in french.err
-
-
-@pytest.mark.parametrize(
-    ("url", "env", "words"),
-    [
-        (FAR, {"ALL_PROXY": "foo:bar"}, ("ALL_PROXY", "foo:bar", "http://host:port", "NO_PROXY")),
-        (FAR, {"http_proxy": "http://127.0.0.1:1"}, ("http_proxy", "http://127.0.0.1:1", "Connection refused")),
-        (FAR, {"ALL_PROXY": "socks5://127.0.0.1:1"}, ("ALL_PROXY", "socks5://127.0.0.1:1")),
-        (
-            "https://127.0.0.1:1/v1",
-            {"SSL_CERT_FILE": "/nowhere/ca.pem"},
-            ("SSL_CERT_FILE", "/nowhere/ca.pem", "--ca-file"),
-        ),
-    ],
-)
-def test_an_unreachable_server_is_reported_with_the_reason(
-    atelier: Run, url: str, env: dict[str, str], words: tuple[str, ...]
-) -> None:
-    assert atelier("providers", "add", "lab", "--kind", "openai", "--base-url", url, "--no-test", **env).status == 0
-    tested = atelier("providers", "test", "lab", **env)
-    assert tested.status == 1
-    assert len(tested.err.splitlines()) == 1
-    for word in words:
-        assert word in tested.err
-
-
-def test_a_run_through_a_proxy_with_unusual_environment_variables(atelier: Run, tmp_path: Path) -> None:
-    server, proxy = FakeOpenAI(), FakeProxy(socks=True)
-    with serving(server, proxy):
-        proxy.target = server.port
-        server.models_page = False
-        server.script(Reply(text="Hello there"))
-        env = {"ALL_PROXY": f"socks://{proxy.address}/", "HTTPS_PROXY": "foo:bar", "SSL_CERT_FILE": "/nowhere/ca.pem"}
-        added = atelier("providers", "add", "lab", "--kind", "openai", "--base-url", FAR, **env)
-        assert added.status == 0
-        assert "does not list its models" in added.out
-        done = atelier("run", "Hi", "--provider", "lab", "--model", "some/model:q4", **env)
-        assert (done.status, done.out.strip()) == (0, "Hello there")
-        assert proxy.asked
-        refused = atelier(
-            "run", "Hi", "--provider", "lab", "--model", "some/model:q4", **{**env, "ALL_PROXY": "foo:bar"}
-        )
-        assert refused.status == 1
-        assert "ALL_PROXY" in refused.err
-
-
-def test_a_server_that_loads_its_model_is_reported(atelier: Run, tmp_path: Path) -> None:
-    loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
-    server = FakeOpenAI()
-    with serving(server):
-        server.script(loading, Reply(text="Hello there"))
-        atelier("providers", "add", "lab", "--kind", "openai", "--base-url", server.url)
-        done = atelier("run", "Hi", "--provider", "lab", "--model", "test-model")
-    assert (done.status, done.out.strip()) == (0, "Hello there")
-    assert "Loading the model. The server is not ready yet; retrying in " in done.err
-    assert "Trying again" not in done.err
-
-
-def test_an_imitation_of_ollama_works(atelier: Run, tmp_path: Path) -> None:
+def test_an_imitation_of_ollama_works(atelier: ProviderCli, tmp_path: Path) -> None:
     server = FakeOllama()
     with serving(server):
         server.no_metadata = True
@@ -126,7 +28,7 @@ def test_an_imitation_of_ollama_works(atelier: Run, tmp_path: Path) -> None:
         assert (done.status, done.out.strip()) == (0, "Hello there")
 
 
-def test_claude_with_a_cache(atelier: Run) -> None:
+def test_claude_with_a_cache(atelier: ProviderCli) -> None:
     server = FakeAnthropic()
     env = {"CLAUDE_KEY": "sk-ant-" + "k" * 24}
     server.api_key = env["CLAUDE_KEY"]
@@ -173,7 +75,7 @@ def test_claude_with_a_cache(atelier: Run) -> None:
         assert env["CLAUDE_KEY"] not in refused.err
 
 
-def test_gemini_with_a_cache(atelier: Run) -> None:
+def test_gemini_with_a_cache(atelier: ProviderCli) -> None:
     server = FakeGoogle()
     env = {"GEMINI_KEY": "AIza" + "k" * 24}
     server.api_key = env["GEMINI_KEY"]
@@ -223,7 +125,7 @@ def test_gemini_with_a_cache(atelier: Run) -> None:
         assert "AIza-expired-key" not in refused.err
 
 
-def test_responses_with_a_cache(atelier: Run) -> None:
+def test_responses_with_a_cache(atelier: ProviderCli) -> None:
     server = FakeResponses()
     env = {"OPENAI_KEY": "sk-" + "k" * 24}
     server.api_key, server.verified = env["OPENAI_KEY"], False
@@ -268,7 +170,7 @@ def test_responses_with_a_cache(atelier: Run) -> None:
         assert "sk-expired-key" not in refused.err
 
 
-def test_azure_with_custom_headers(atelier: Run, tmp_path: Path) -> None:
+def test_azure_with_custom_headers(atelier: ProviderCli, tmp_path: Path) -> None:
     server = FakeOpenAI()
     with serving(server):
         server.prefix, server.models_page = "/openai/deployments/gpt", False
@@ -303,20 +205,3 @@ def test_azure_with_custom_headers(atelier: Run, tmp_path: Path) -> None:
         for path in tmp_path.rglob("*")
         if path.is_file() and (b"k" * 24 in path.read_bytes() or b"t" * 24 in path.read_bytes())
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        (["--header", "X-Team: a-secret-value"], "keyring"),
-        (["--header", "X-Team"], "NAME: $VARIABLE"),
-        (["--header", "Host: $HOME"], "Host"),
-        (["--ca-file", "missing.pem"], "missing.pem"),
-        (["--api-version", "a b"], "api_version"),
-    ],
-)
-def test_unusable_options_are_refused(atelier: Run, options: list[str], word: str) -> None:
-    added = atelier("providers", "add", "lab", "--kind", "openai", "--no-test", *options)
-    assert added.status == 2
-    assert word in added.err
-    assert "a-secret-value" not in added.err

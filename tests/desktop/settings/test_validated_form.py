@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Lines, Names, Number, Offered, Secret, Toggle
-from atelier_desk.desktop.settings.form import Form
+from atelier_desk.desktop.settings.validated_form import Form
 
 
 class Inner(BaseModel):
