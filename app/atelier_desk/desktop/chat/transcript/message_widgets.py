@@ -302,7 +302,7 @@ class AssistantMessage(BodyMessage):
         if entry.file_changes and self._changed is None:
             self._changed = FilesCard(self.host, self)
         if self._changed is not None:
-            self._changed.show_changes(entry.file_changes)
+            self._changed.show_changes(entry.file_changes, entry.more_changes)
             self._changed.setVisible(bool(entry.file_changes))
         if (entry.remembered or entry.extractions) and self._remembered is None:
             self._remembered = RememberedCard(self.host, self)
