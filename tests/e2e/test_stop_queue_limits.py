@@ -46,7 +46,7 @@ def test_a_run_that_waits_for_its_next_step_says_so_and_is_stopped(open_app: Ope
     app.action("step-mode")
     app.send("Multiply")
     app.find("step-next")
-    app.until_text("connection-state", "Waiting for you")
+    app.until_text("connection-state", "Paused")
     assert app.window.actions_["stop-run"].isEnabled(), "the palette offers it"
     app.click("stop-button")
     app.until_hidden("step-bar")

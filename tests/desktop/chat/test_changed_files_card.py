@@ -164,19 +164,25 @@ async def test_a_sub_agents_change_is_shown_with_the_message_for_which_it_was_st
     assert titles(panel) == {"a1": "Changed files: sub.md, below.md", "a2": "Changed file: new.md"}
 
 
+def older_page(panel: Panel, *stored: TranscriptEntry) -> asyncio.Event:
+    """The page above, which is read once the event is set."""
+    page_read = asyncio.Event()
+
+    async def older(*_: object, **__: object) -> tuple[TranscriptEntry, ...]:
+        await page_read.wait()
+        return stored
+
+    panel.engine.set("workflows", "transcript", older)
+    return page_read
+
+
 async def test_changes_for_a_message_on_an_older_page_are_shown_with_it_not_below_a_later_reply(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.desktop.chat.transcript.page_reader.PAGE", 2)
     panel = Panel(qtbot)
-    page_read = asyncio.Event()
-
-    async def older(*_: object, **__: object) -> tuple[TranscriptEntry, ...]:
-        await page_read.wait()
-        return TWO_MESSAGES_OF_A_RUN[:2]
-
+    page_read = older_page(panel, *TWO_MESSAGES_OF_A_RUN[:2])
     panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, TWO_MESSAGES_OF_A_RUN[2:], None))
-    panel.engine.set("workflows", "transcript", older)
     panel.changes = THEIR_CHANGES
     panel.chat.open_workflow("w")
     await settle()
@@ -189,6 +195,54 @@ async def test_changes_for_a_message_on_an_older_page_are_shown_with_it_not_belo
     page_read.set()
     await settle()
     assert titles(panel) == {"a1": "Changed files: note1.md, sub1.md", "a2": "Changed files: note1.md, sub2.md"}
+
+
+async def test_a_change_by_a_call_on_an_older_page_waits_for_that_page_whatever_its_date(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command started for the first message may write after the reply to the second began."""
+    monkeypatch.setattr("atelier_desk.desktop.chat.transcript.page_reader.PAGE", 2)
+    panel = Panel(qtbot)
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, TWO_MESSAGES_OF_A_RUN[2:], None))
+    page_read = older_page(panel, *TWO_MESSAGES_OF_A_RUN[:2])
+    panel.changes = [
+        change("2", "late.md", call_id="c1", at=WHEN.replace(minute=7)),
+        change("1", "note1.md", action="deleted", call_id="c2", at=WHEN.replace(minute=6)),
+    ]
+    panel.chat.open_workflow("w")
+    await settle()
+    assert titles(panel) == {"a2": "Deleted file: note1.md"}
+    assert "more" not in panel.cards()[0].accessibleName(), "all that was changed for its message is there"
+    panel.chat.view.older_requested.emit()
+    page_read.set()
+    await settle()
+    assert titles(panel) == {"a1": "Changed file: late.md", "a2": "Deleted file: note1.md"}
+
+
+async def test_a_card_says_that_more_changes_of_its_message_are_on_an_older_page(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atelier_desk.desktop.chat.transcript.page_reader.PAGE", 2)
+    panel = Panel(qtbot)
+    first = (message("u1", "r1", MessageRole.USER, "Write four notes", 1), reply("a1", 2, 1, "c1"))
+    last = (reply("a2", 3, 2, "c2"), reply("a3", 4, 3, "c3"))
+    panel.engine.set("workflows", "opened", OpenedWorkflow(WORKFLOW, last, None))
+    page_read = older_page(panel, *first)
+    panel.changes = [
+        change(str(n), f"{n}.md", call_id=f"c{max(1, n - 1)}", at=WHEN.replace(minute=max(1, n - 1)))
+        for n in (4, 3, 2, 1)
+    ]
+    panel.chat.open_workflow("w")
+    await settle()
+    (card,) = panel.cards()
+    assert card.title.text() == "Changed files: 3.md, 4.md"
+    assert "2 more changes: scroll up to load them" in card.accessibleName()
+    panel.chat.view.older_requested.emit()
+    page_read.set()
+    await settle()
+    (card,) = panel.cards()
+    assert card.title.text() == "Changed files: 1.md, 2.md, 3.md, 4.md"
+    assert "more" not in card.accessibleName()
 
 
 async def test_the_card_of_a_turn_that_only_deleted_says_deleted(panel: Panel) -> None:

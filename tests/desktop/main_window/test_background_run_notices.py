@@ -8,7 +8,9 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.inbox.ended_workflow_cards import NewsCard
 from atelier_desk.desktop.questions.attention import Attention
+from atelier_desk.domain.workflow import WorkflowStatus
 from tests.desktop.main_window.window_with_runs import Program
 from tests.helpers.fake_bridge import settle
 
@@ -98,3 +100,64 @@ async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(
     await settle()
     assert announced == ["“First” is done"]
     assert program.toast() == "", "who sees it needs no message"
+
+
+async def failed_cards(program: Program) -> list[str]:
+    """The names of the inbox's cards of failed workflows."""
+    program.window.rail.show_pane("questions")
+    program.window.rail.panes["questions"].reload()
+    await settle(20)
+    return [each.workflow.name for each in program.window.findChildren(NewsCard) if each.isVisible()]
+
+
+def fail(program: Program) -> None:
+    """The run of the workflow in view fails."""
+    program.known["w1"] = program.known["w1"].model_copy(update={"status": WorkflowStatus.ERROR})
+    program.end("w1", "error")
+
+
+@pytest.mark.parametrize("leave", ["w2", ""])
+async def test_a_failure_in_view_is_in_the_inbox_once_the_user_goes_elsewhere(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, leave: str
+) -> None:
+    program = await Program(qtbot).start()
+    monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
+    fail(program)
+    await settle()
+    assert not await program.unread("w1"), "the user sees it"
+    assert await failed_cards(program) == []
+    if leave:
+        program.window.chat.open_workflow(leave)
+    else:
+        program.window.actions_["new-workflow"].trigger()
+    await settle(20)
+    assert await program.unread("w1")
+    assert await failed_cards(program) == ["First"]
+    program.window.chat.open_workflow("w1")
+    await settle(20)
+    assert await failed_cards(program) == []
+
+
+async def test_a_failure_that_was_continued_is_not_in_the_inbox(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = await Program(qtbot).start()
+    monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
+    fail(program)
+    program.known["w1"] = program.known["w1"].model_copy(update={"status": WorkflowStatus.PAUSED})
+    await program.window.sidebar.load()
+    program.window.chat.open_workflow("w2")
+    await settle(20)
+    assert not await program.unread("w1")
+
+
+async def test_a_failure_in_view_of_a_window_behind_others_is_in_the_inbox(
+    away: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail(away)
+    await settle()
+    assert await away.unread("w1")
+    assert await failed_cards(away) == ["First"]
+    monkeypatch.setattr(away.window, "isActiveWindow", lambda: True)
+    away.known["w1"] = away.known["w1"].model_copy(update={"status": WorkflowStatus.COMPLETED})
+    away.end("w1")
+    await settle()
+    assert not await away.unread("w1"), "its next turn ended before the user's eyes"

@@ -58,6 +58,7 @@ class ApprovalEngine(FakeAtelier):
             "approve": self._approve,
             "approve_together": lambda ids: [self._approve(each, None, ApprovalScope.ONCE, ()) for each in ids],
             "reject": self._reject,
+            "reject_together": lambda ids: [self._reject(each, "") for each in ids],
             "seen": 30.0,
             "preview": [],
         }

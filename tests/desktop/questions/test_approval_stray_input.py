@@ -174,13 +174,13 @@ async def test_calls_of_a_group_are_rejected_with_one_click(scene: Callable[...,
     await settle(20)
     button = find(group, "approval-reject-all")
     button.click()
-    assert s.engine.calls("approvals.reject") == [], "the card has just appeared"
+    assert s.engine.calls("approvals.reject_together") == [], "the card has just appeared"
     await s.wait(1)
     assert button.text() == "Reject all 3"
     QTest.mouseDClick(button, Qt.MouseButton.LeftButton)
     button.click()
     await settle(20)
-    assert s.engine.calls("approvals.reject") == [((key,), {"note": ""}) for key in ("v1", "v2", "v3")]
+    assert s.engine.calls("approvals.reject_together") == [((["v1", "v2", "v3"],), {})]
     assert s.allowed() == []
     assert s.controller.pending() == []
 
@@ -262,16 +262,19 @@ async def test_edited_arguments_of_one_call_are_not_ignored(scene: Callable[...,
     assert button.isEnabled()
 
 
-async def test_an_error_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
+@pytest.mark.parametrize(
+    ("call", "button"), [("approve_together", "approval-allow-all"), ("reject_together", "approval-reject-all")]
+)
+async def test_an_error_of_the_engine_is_shown_in_place(scene: Callable[..., Scene], call: str, button: str) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
     await s.wait(1)
-    s.engine.set("approvals", "approve_together", OSError("disk"))
-    find(group, "approval-allow-all").click()
+    s.engine.set("approvals", call, OSError("disk"))
+    find(group, button).click()
     await settle(20)
     assert "disk" in find(group, "approval-group-error").text()
-    assert find(group, "approval-allow-all").isEnabled()
+    assert find(group, button).isEnabled()
 
 
 async def test_it_follows_the_language(scene: Callable[..., Scene]) -> None:

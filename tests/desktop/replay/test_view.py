@@ -214,7 +214,7 @@ def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str
 def test_spans_have_a_text() -> None:
     assert span_title(sample_team_history.span("r", "model", 0, 1)) == "Model request"
     assert span_title(sample_team_history.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
-    assert span_title(sample_team_history.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
+    assert span_title(sample_team_history.span("r", "paused", 0, 1, "step")) == "Paused: step mode"
     assert span_title(sample_team_history.span("r", "tool", 0, 1, "read_file")) == "read_file"
 
 

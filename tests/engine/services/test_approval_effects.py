@@ -340,6 +340,22 @@ async def test_one_approval_covers_exactly_the_listed_calls(office: Opener) -> N
         assert sorted(ran) == ["Ann:1", "Bob:1"]
 
 
+async def test_calls_are_rejected_together_or_not_at_all(office: Opener) -> None:
+    model = ScriptedModel([lettered("Ann", "Bob"), "Nobody, then."])
+    async with office(model) as atelier:
+        ann, bob = await several(atelier)
+        with pytest.raises(NotFoundError):
+            await atelier.approvals.reject_together([ann.id, "missing"])
+        assert [each.id for each in await atelier.approvals.pending()] == [ann.id, bob.id]
+        decided = await atelier.approvals.reject_together([ann.id, bob.id])
+        assert [each.status for each in decided] == [ApprovalStatus.REJECTED] * 2
+        await completed(atelier, ann.run_id)
+        assert ran == []
+        assert len(model.requests) == 2, "the agent reads both in one request"
+        with pytest.raises(ConflictError):
+            await atelier.approvals.reject_together([ann.id, bob.id])
+
+
 async def test_decisions_made_meanwhile_are_unchanged(office: Opener) -> None:
     async with office([lettered("Ann", "Bob"), "Done."]) as atelier:
         ann, bob = await several(atelier)

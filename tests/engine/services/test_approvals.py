@@ -279,10 +279,11 @@ async def test_a_rule_that_does_not_match_the_call_is_refused(
         {"run_id": "r2"},
     ],
 )
-async def test_a_call_to_be_decided_alone_is_not_approved_with_others(engine: Engine, fields: dict[str, Any]) -> None:
+async def test_a_call_to_be_decided_alone_is_not_decided_with_others(engine: Engine, fields: dict[str, Any]) -> None:
     plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
     first = await engine.asked(**plain)
     second = await engine.asked(**(plain | fields))
-    with pytest.raises(UsageError, match="Decide on each"):
-        await engine.approvals.approve_together([first.id, second.id])
+    for decide in (engine.approvals.approve_together, engine.approvals.reject_together):
+        with pytest.raises(UsageError, match="Decide on each"):
+            await decide([first.id, second.id])
     assert [each.status for each in await engine.approvals.pending()] == [ApprovalStatus.PENDING] * 2

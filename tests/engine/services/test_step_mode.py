@@ -30,8 +30,8 @@ async def test_the_next_step_is_named_even_after_a_restart(tmp_path: Path) -> No
         )
 
 
-async def test_a_workflow_whose_run_waits_for_a_step_waits_for_the_person(tmp_path: Path) -> None:
-    """Also once its approvals are decided."""
+async def test_a_workflow_whose_run_waits_for_a_step_is_paused(tmp_path: Path) -> None:
+    """Also once its approvals are decided: only then does anything of it wait in the inbox."""
     other = SUM.model_copy(update={"id": "c2"})
     model = ScriptedModel([[SUM, other], "It is 42."])
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
@@ -43,16 +43,42 @@ async def test_a_workflow_whose_run_waits_for_a_step_waits_for_the_person(tmp_pa
 
         run_id = await engine.runs.send(made.id, "hello", agent=agent(approval="manual"), mode=RunMode.STEPPING)
         await engine.runs.wait(run_id)
+        assert await status() is WorkflowStatus.PAUSED
+        await engine.runs.steering.step(run_id)
+        await engine.runs.wait(run_id)
+        await engine.runs.steering.step(run_id)
+        await engine.runs.wait(run_id)
+        first, second = await engine.approvals.pending(made.id)
+        await engine.approvals.approve(first.id)
+        await engine.runs.wait(run_id)
         assert await status() is WorkflowStatus.WAITING
-        await engine.runs.steering.step(run_id)
+        await engine.approvals.approve(second.id)
         await engine.runs.wait(run_id)
-        await engine.runs.steering.step(run_id)
-        await engine.runs.wait(run_id)
-        for each in await engine.repos.approvals.pending(made.id):
-            await engine.approvals.approve(each.id)
-            await engine.runs.wait(run_id)
-            assert await status() is WorkflowStatus.WAITING
+        assert await status() is WorkflowStatus.PAUSED
         assert len(await engine.stepping.waiting(made.id)) == 1
+
+
+async def test_a_run_paused_while_its_approval_waits_says_so_until_that_is_decided(tmp_path: Path) -> None:
+    """As the inbox, which lists the approval; afterwards nothing works until the run is continued."""
+    model = ScriptedModel([[SUM], "It is 42."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
+        made = await engine.workflows.create("First")
+
+        async def status() -> WorkflowStatus:
+            return (await engine.workflows.get(made.id)).status
+
+        run_id = await engine.runs.send(made.id, "hello", agent=agent(approval="manual"))
+        await engine.runs.wait(run_id)
+        await engine.runs.steering.pause(run_id)
+        assert await status() is WorkflowStatus.WAITING
+        (asked,) = await engine.approvals.pending(made.id)
+        await engine.approvals.approve(asked.id)
+        await engine.runs.wait(run_id)
+        assert await status() is WorkflowStatus.PAUSED
+        await engine.runs.steering.resume(run_id)
+        await engine.runs.wait(run_id)
+        assert await status() is WorkflowStatus.COMPLETED
 
 
 async def test_nothing_is_pending_in_an_idle_or_another_workflow(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ class ChatPanel(QWidget):
         self.workflow_shown.emit(workflow.id)
 
     def _show_thinking(self) -> None:
-        self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
+        self.view.show_thinking(self.pages.current, self.host)
 
     def _open_approvals(self) -> None:
         """Connect the pending approvals, which one controller holds for the window; called after the first paint."""

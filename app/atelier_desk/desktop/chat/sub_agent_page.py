@@ -172,8 +172,7 @@ class AgentPage(QWidget):
         self._show_thinking()
 
     def _show_thinking(self) -> None:
-        transcript = self._pages.agent_transcript
-        self.view.show_thinking(transcript.waits_since if transcript is not None else 0.0)
+        self.view.show_thinking(self._pages.agent_transcript, self.host)
 
     def _on_team(self, runs: frozenset[str]) -> None:
         if not self.run_id or not self.isVisible():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,8 +47,9 @@ class TurnEnds(QObject):
         """Whether an item of a turn is shown at this message; ``ended``: it is the last message of a completed turn."""
         return ended
 
-    def arrange(self, entries: Sequence[Entry]) -> None:
-        """Hook before these items are assigned."""
+    def arrange(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Hook before these items are assigned; returns those it changed."""
+        return []
 
     def read(self) -> None:
         """Reload from the engine."""
@@ -71,11 +73,11 @@ class TurnEnds(QObject):
         transcript = self._pages.current
         if transcript is None:
             return
-        self.arrange(transcript.entries)
+        arranged = self.arrange(transcript.entries)
         last: dict[str, Entry] = {
             entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live
         }
-        shown: list[Change] = []
+        shown: list[Change] = [("update", entry) for entry in arranged]
         for entry in transcript.entries:
             ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
             current = tuple(
@@ -112,15 +114,20 @@ class ChangedFiles(TurnEnds):
         self._places: dict[str, Entry] = {}
         """By id of a change: the reply below which it is shown."""
 
-    def arrange(self, entries: Sequence[Entry]) -> None:
+    def arrange(self, entries: Sequence[Entry]) -> list[Entry]:
         answers: dict[str, list[list[Entry]]] = {}
+        whole: set[str] = set()
+        """Runs whose first loaded entry is a message: the replies to it are on no older page."""
         for entry in entries:
+            if entry.kind == "user" and entry.run_id not in answers:
+                whole.add(entry.run_id)
             parts = answers.setdefault(entry.run_id, [[]])
             if entry.kind == "user" and parts[-1]:
                 parts.append([])
             elif entry.kind == "assistant" and not entry.live:
                 parts[-1].append(entry)
         self._places = {}
+        more: Counter[str] = Counter()
         for run_id, changes in self._turns.items():
             replies = [part for part in answers.get(run_id, ()) if part]
             for change in changes if replies else ():
@@ -128,6 +135,12 @@ class ChangedFiles(TurnEnds):
                     change, self._root_call(change, run_id), replies, complete=self._pages.complete
                 ):
                     self._places[change.id] = answer[-1]
+                elif run_id not in whole:
+                    more[replies[0][-1].id] += 1
+        counted = [entry for entry in entries if entry.more_changes != more[entry.id]]
+        for entry in counted:
+            entry.more_changes = more[entry.id]
+        return counted
 
     def _root_call(self, change: FileChange, root_run_id: str) -> str:
         """Id of the root run's call that made a change or started the agent that did; empty if unknown."""
@@ -151,10 +164,13 @@ def _answer_with(
     """The replies to the message for which a change was made: those with its call, else by date.
 
     Empty if they are on an older page: below another message's reply, undoing that one would revert the change too.
+    That a call is not loaded says so whatever the date: a command may write long after the next message.
     """
     for replies in answers:
         if any(call.call_id == root_call for reply in replies for call in reply.calls):
             return replies
+    if root_call and not complete:
+        return ()
     before = [replies for replies in answers if (began := replies[0].time) is not None and began <= change.at]
     if before:
         return before[-1]

@@ -43,13 +43,14 @@ class TurnMemories(_OfMemories):
         self._written: dict[tuple[str, str], str] = {}
         super().__init__(bridge, pages, parent)
 
-    def arrange(self, entries: Sequence[Entry]) -> None:
+    def arrange(self, entries: Sequence[Entry]) -> list[Entry]:
         """Find the message whose call created each memory, by turn and memory."""
         self._written = {}
         for entry in entries:
             for call in entry.calls:
                 if memory_id := _memory_of(call.result):
                     self._written.setdefault((entry.run_id, memory_id), entry.id)
+        return []
 
     def stands_at(self, shown: Memory, entry: Entry, *, ended: bool) -> bool:
         at = self._written.get((entry.run_id, shown.id))

@@ -1,6 +1,7 @@
 """Notifications about runs that end in the background.
 
-An unread dot in the list until the workflow is opened, and a message in the window or from the desktop.
+An unread dot in the list until the workflow is opened, and a message in the window or from the desktop. A failed
+workflow that was in view is unread once it is left, so that the inbox lists it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.system.answerable_notifications import plain
 from atelier_desk.desktop.widgets.screen_reader import announce
+from atelier_desk.domain.workflow import WorkflowStatus
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -38,25 +40,36 @@ class BackgroundWatch(QObject):
         super().__init__(window)
         self._window = window
         self._toasts: dict[str, Toast] = {}
+        self._failed_in_view = ""
+        """The workflow in view, if its last turn failed there: unread once the user leaves it as it is."""
         window.bridge.stream.turn_ended.connect(self._on_ended)
-        window.chat.workflow_shown.connect(self._on_opened)
+        window.sidebar.selected.connect(self._on_selected)
         window.sidebar.workflow_gone.connect(self._withdraw)
 
     def _on_ended(self, workflow_id: str, status: str) -> None:
         words = ENDS.get(status)
         window = self._window
         in_view = workflow_id == window.chat.workflow_id
+        if in_view:
+            self._failed_in_view = workflow_id if status == "error" else ""
         if words is None:
             return
         if (in_view and window.isActiveWindow()) or window.watched_outside(workflow_id):
+            if in_view and status != "error":
+                window.sidebar.mark_unread(workflow_id, False)  # a failure before may have been unread
             window.bridge.jobs.start(self._announce(workflow_id, words))
             return
-        if not in_view:
+        if not in_view or status == "error":
             window.sidebar.mark_unread(workflow_id, True)
         window.bridge.jobs.start(self._notify(workflow_id, words, in_view))
 
-    def _on_opened(self, workflow_id: str) -> None:
-        self._window.sidebar.mark_unread(workflow_id, False)
+    def _on_selected(self, workflow_id: str) -> None:
+        left = self._failed_in_view
+        if left and left != workflow_id:
+            self._failed_in_view = ""
+            sidebar = self._window.sidebar
+            if any(each.id == left and each.status is WorkflowStatus.ERROR for each in sidebar.model.workflows):
+                sidebar.mark_unread(left, True)
         self._withdraw(workflow_id)
 
     def _withdraw(self, workflow_id: str) -> None:

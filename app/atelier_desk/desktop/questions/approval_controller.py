@@ -192,13 +192,8 @@ class ApprovalController(QObject):
         await self._settle(await self._bridge.engine.approvals.approve_together(list(request_ids)))
 
     async def reject_together(self, request_ids: Sequence[str]) -> None:
-        """Reject these calls, each once and without a reason; an error leaves the rest pending."""
-        decided: list[ApprovalRequest] = []
-        try:
-            for request_id in request_ids:
-                decided.append(await self._bridge.engine.approvals.reject(request_id, note=""))
-        finally:
-            await self._settle(decided)
+        """Reject exactly these calls of one run, without a reason; see ``reject``."""
+        await self._settle(await self._bridge.engine.approvals.reject_together(list(request_ids)))
 
     async def _settle(self, decided: Sequence[ApprovalRequest]) -> None:
         """Show what the user decided, without reading it again."""

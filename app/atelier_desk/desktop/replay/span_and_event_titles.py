@@ -22,7 +22,7 @@ _PAUSES = {
     "user": N_("Paused"),
     "limit": N_("Limit reached"),
     "loop": N_("Stopped: repeating itself"),
-    "step": N_("Waiting for the next step"),
+    "step": N_("Paused: step mode"),
     "interrupted": N_("Interrupted"),
 }
 STATUS_WORDS = {

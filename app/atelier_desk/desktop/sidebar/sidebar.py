@@ -51,12 +51,14 @@ class Sidebar(QWidget):
         hit_chosen: show this place: workflow id, kind and row id, as ``SearchEverywhere`` emits it.
         new_requested: create a new one.
         workflow_gone: the one with this id was deleted.
+        selected: the workflow in view became this one; empty for none.
     """
 
     workflow_chosen = Signal(str)
     hit_chosen = Signal(str, str, str)
     new_requested = Signal()
     workflow_gone = Signal(str)
+    selected = Signal(str)
 
     def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget) -> None:
         super().__init__(parent)
@@ -207,6 +209,7 @@ class Sidebar(QWidget):
         self.mark_unread(workflow_id, False)
         self.list.select_one(workflow_id)
         self.list.viewport().update()
+        self.selected.emit(workflow_id)
 
     def mark_unread(self, workflow_id: str, unread: bool) -> None:
         """Set or remove the unread mark of a workflow; stored at once."""

@@ -30,7 +30,7 @@ RUN_WORDS = {
 _PAUSE_WORDS = {
     "limit": N_("limit reached"),
     "loop": N_("paused: repeating itself"),
-    "step": N_("waiting for the next step"),
+    "step": N_("paused: step mode"),
 }
 STATE_ICONS: dict[str, tuple[str, Role, PillKind]] = {
     "planned": ("circle-dashed", "muted", ""),

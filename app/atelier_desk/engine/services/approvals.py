@@ -94,27 +94,20 @@ class ApprovalService(Service):
             NotFoundError: no such request.
             ConflictError: all of them were decided meanwhile.
         """
+        return await self._decide_together(approval_ids, Decision(status=ApprovalStatus.APPROVED))
+
+    async def reject_together(self, approval_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
+        """Reject exactly these calls of one run without a reason, all or none; as ``approve_together``."""
+        return await self._decide_together(approval_ids, Decision(status=ApprovalStatus.REJECTED))
+
+    async def _decide_together(self, approval_ids: Sequence[str], decision: Decision) -> builtins.list[ApprovalRequest]:
         every = [await self.get(each) for each in dict.fromkeys(approval_ids)]
         waiting = [each for each in every if each.status is ApprovalStatus.PENDING]
         if every and not waiting:
             raise ConflictError(_DECIDED[every[0].status], code="not_pending")
         if len(together(waiting)) != 1:
-            raise UsageError(N_("These calls cannot be allowed together. Decide on each of them."))
-        seen = {each.id: each.seen_ms for each in waiting}
-
-        def decide(now: RunState) -> Sequence[EventBody]:
-            decided = [
-                ApprovalDecided(
-                    approval_id=each.id, call_id=each.call_id, status=ApprovalStatus.APPROVED, seen_ms=seen[each.id]
-                )
-                for each in now.requests
-                if each.id in seen
-            ]
-            if not decided:
-                raise ConflictError(N_("The decision was already made."))
-            return decided
-
-        await self._commit(waiting[0].run_id, decide)
+            raise UsageError(N_("These calls cannot be decided together. Decide on each of them."))
+        await self._commit(waiting[0].run_id, lambda now: _decided_events(now, waiting, decision))
         return [await self.get(each.id) for each in every]
 
     async def preview(self, approval_id: str, arguments: dict[str, object] | None = None) -> builtins.list[FileChange]:
@@ -204,23 +197,7 @@ class ApprovalService(Service):
         Raises:
             ConflictError: it was decided meanwhile.
         """
-
-        def decide(now: RunState) -> Sequence[EventBody]:
-            waiting = next((each for each in now.requests if each.id == asked.id), None)
-            call = now.call(asked.call_id)
-            if waiting is None or call is None or call.status != "asked":
-                raise ConflictError(N_("The decision was already made."))
-            decided = ApprovalDecided(
-                approval_id=asked.id, call_id=asked.call_id, seen_ms=asked.seen_ms, **dict(decision)
-            )
-            if decision.status is ApprovalStatus.REJECTED:
-                from atelier_desk.engine.run.tool_result_events import rejected
-
-                return [decided, *rejected(call, waiting, decision)]
-            once = decision.scope is ApprovalScope.ONCE
-            return [decided, *(() if once else also_allowed(now.requests, waiting, decision))]
-
-        await self._commit(asked.run_id, decide)
+        await self._commit(asked.run_id, lambda now: _decided_events(now, [asked], decision))
         return await self.get(asked.id)
 
     async def _ask_again(self, asked: ApprovalRequest) -> None:
@@ -270,6 +247,32 @@ class ApprovalService(Service):
                 problems=error,
             ) from None
         return arguments
+
+
+def _decided_events(now: RunState, asked: Sequence[ApprovalRequest], decision: Decision) -> list[EventBody]:
+    """Return the events that decide these requests, except those that were decided meanwhile.
+
+    Raises:
+        ConflictError: all of them were.
+    """
+    events: list[EventBody] = []
+    for each in asked:
+        waiting = next((request for request in now.requests if request.id == each.id), None)
+        call = now.call(each.call_id)
+        if waiting is None or call is None or call.status != "asked":
+            continue
+        events.append(
+            ApprovalDecided(approval_id=each.id, call_id=each.call_id, seen_ms=each.seen_ms, **dict(decision))
+        )
+        if decision.status is ApprovalStatus.REJECTED:
+            from atelier_desk.engine.run.tool_result_events import rejected
+
+            events += rejected(call, waiting, decision)
+        elif decision.scope is not ApprovalScope.ONCE:
+            events += also_allowed(now.requests, waiting, decision)
+    if not events:
+        raise ConflictError(N_("The decision was already made."))
+    return events
 
 
 def _check_json(tool: str, arguments: object) -> None:

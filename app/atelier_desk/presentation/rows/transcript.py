@@ -44,6 +44,7 @@ class Transcript:
     Attributes:
         waits_since: when (``time.monotonic``) it began to wait for a model's first token, or a message for a run; 0:
             not waiting.
+        silent_since: when the newest piece of the reply that streams came; 0: none streams.
         read_to: number of the last durable event included in the stored messages; earlier events are skipped.
     """
 
@@ -53,7 +54,7 @@ class Transcript:
         self.entries: list[Entry] = []
         self.live_run = ""
         self.status = ""
-        self.waits_since = 0.0
+        self.waits_since = self.silent_since = 0.0
         self.read_to = 0
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
@@ -183,10 +184,12 @@ class Transcript:
         return changes
 
     def note_wait(self) -> None:
-        """Update whether a model's first token is awaited: nothing streams, and no call is running."""
+        """Update whether a model's first token is awaited: nothing streams, and no call is running; else the next."""
         last = self.entries[-1] if self.entries else None
         waits = last is not None and last.kind == "user" and last.pending
+        self.silent_since = 0.0
         if self.live_run and self.status == "processing":
+            self.silent_since = time.monotonic() if last is not None and last.live else 0.0
             under_way = last is not None and (last.live or any(call.status in UNDER_WAY for call in last.calls))
             waits = not under_way
         self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0

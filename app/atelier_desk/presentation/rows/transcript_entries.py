@@ -117,6 +117,7 @@ class Entry:
         files: names and texts of attached text files.
         sources: web pages an answer is based on.
         file_changes: changes by the turn that ends here, the newest first.
+        more_changes: number of changes by it that are on older pages, which are not loaded.
         remembered: memories of the turn's team, the oldest first.
         extractions: a running or failed extraction of memories; at most one.
     """
@@ -148,6 +149,7 @@ class Entry:
     cut_explained: bool = False
     sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
+    more_changes: int = 0
     remembered: tuple[Memory, ...] = ()
     extractions: tuple[ExtractionReply, ...] = ()
 

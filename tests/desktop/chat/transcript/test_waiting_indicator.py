@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript import waiting_indicator
+from atelier_desk.desktop.chat.transcript.transcript_host import Picked, TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets import Spinner
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
@@ -80,7 +81,8 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     view.set_entries(transcript.entries)
     line = view.findChild(waiting_indicator.ThinkingLine)
     assert line is not None
-    view.show_thinking(transcript.waits_since)
+    host = TranscriptHost()
+    view.show_thinking(transcript, host)
     assert not line.isVisible(), "a short wait is not shown"
     qtbot.waitUntil(line.isVisible)
     label = line.findChild(QLabel)
@@ -91,8 +93,58 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     clock.now += 3.2
     refresh_texts()
     assert label.text() == "Thinking… 3\u202fs"
-    view.show_thinking(0.0)
+    view.show_thinking(None, host)
     assert not line.isVisible()
+
+
+def test_a_reply_that_stalls_says_so_and_since_when(
+    qtbot: QtBot, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Item(EntryWidget):
+        def fit(self, width: int) -> int:
+            return 50
+
+        def refresh(self) -> None: ...
+
+    view = ChatView(Item)
+    qtbot.addWidget(view)
+    view.resize(800, 600)
+    view.show()
+    host, transcript = TranscriptHost(), Transcript("w")
+    host.set_picked(Picked("p", "small-1"))
+    host.models = {("p", "small-1"): "Small 1"}
+    line = view.findChild(waiting_indicator.ThinkingLine)
+    assert line is not None
+    text = line.findChild(QLabel)
+    assert text is not None
+
+    def say(content: str) -> None:
+        clock.now += 0.5
+        feed(transcript, "token", message_id="a", content=content)
+        view.set_entries(transcript.entries)
+        view.show_thinking(transcript, host)
+
+    feed(transcript, "workflow_start")
+    say("So")
+    clock.now += 19.0
+    say("")
+    assert not line.isVisible()
+    assert line._patience.isActive()
+    assert line._patience.interval() == waiting_indicator.STALLED_MS, "counted from the newest piece"
+    monkeypatch.setattr(waiting_indicator, "STALLED_MS", 0)
+    say(" it")
+    monkeypatch.setattr(waiting_indicator, "STALLED_MS", 20_000)
+    qtbot.waitUntil(line.isVisible)
+    clock.now += 25.0
+    refresh_texts()
+    assert text.text() == "No answer from Small 1 for 25\u202fs"
+    assert line.accessibleName() == "No answer from the model"
+    say(" is.")
+    assert not line.isVisible(), "the reply goes on"
+    feed(transcript, "message", message_id="a", role="assistant", content="So it is.")
+    view.show_thinking(transcript, host)
+    qtbot.waitUntil(line.isVisible)
+    assert text.text().startswith("Thinking…"), "the run asks its model again"
 
 
 def test_nothing_is_animated_if_the_system_requests_reduced_motion(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, TextDelta, ToolCallDelta
 from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request import model_call
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import remember
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.runs_on_fake_servers import is_chat
+from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Reply
 
@@ -117,3 +122,26 @@ async def test_an_encoded_key_in_pieces_is_not_stored_with_a_reply_that_is_close
     assert encoded not in stored
     assert any("It is [redacted]. 0 1 2" in each for each in saved)
     assert not any(encoded in each for each in saved)
+
+
+async def test_a_call_that_is_being_written_says_each_second_that_the_reply_has_not_stalled(
+    open_atelier: Opener,
+) -> None:
+    clock = ManualClock()
+
+    class Writing(ScriptedModel):
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+            async for delta in super().stream(request):
+                yield delta
+                if isinstance(delta, TextDelta):
+                    for _ in range(10):
+                        await clock.advance(0.4)
+                        yield ToolCallDelta(index=0, name="write_file", arguments="word ")
+
+    async with open_atelier(Writing(["Look:"]), clock=clock) as atelier:
+        seen = Recorder(atelier)
+        workflow = await atelier.workflows.create("x")
+        await atelier.runs.send(workflow.id, "write", agent=AgentConfig(name="A", provider="local", model="scripted"))
+        await seen.until(ChunkType.WORKFLOW_COMPLETE)
+        tokens = [each.data["content"] for each in seen.events if each.chunk_type is ChunkType.TOKEN]
+        assert tokens == ["Look:", "", "", ""], "and nothing that would be shown"

@@ -27,6 +27,7 @@ class FilesCard(HeadedCard):
         self.setObjectName("changed-files")
         self._host = host
         self._changes: tuple[Change, ...] = ()
+        self._more = 0
         buttons = FlowLayout()
         self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo these changes"), on=self._undo)
         self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=self._show_all)
@@ -36,15 +37,23 @@ class FilesCard(HeadedCard):
         self.body.addLayout(buttons)
         bind(self._show)
 
-    def show_changes(self, changes: Sequence[Change]) -> None:
-        self._changes = tuple(changes)
+    def show_changes(self, changes: Sequence[Change], more: int = 0) -> None:
+        """Show a turn's changes; ``more`` of it are on pages that are not loaded."""
+        self._changes, self._more = tuple(changes), more
         self._show()
 
     def _show(self) -> None:
         alive = [change for change in self._changes if change.undoable]
         files = changed_text(reversed(self._changes))
         undone = len(self._changes) - len(alive)
-        text = ngettext("{n} change undone", "{n} changes undone", undone) if undone else ""
+        texts = [ngettext("{n} change undone", "{n} changes undone", undone)] if undone else []
+        if self._more:
+            texts.append(
+                ngettext(
+                    "{n} more change: scroll up to load it", "{n} more changes: scroll up to load them", self._more
+                )
+            )
+        text = " · ".join(texts)
         self.show_head("folder", "accent" if alive else "muted", files, text)
         self.setAccessibleName(". ".join(filter(None, (files, text))))
         self.undo.setVisible(bool(alive) and self._host.bridge is not None)

@@ -35,7 +35,6 @@ from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.engine.services.agent_gallery import current_name
-from atelier_desk.presentation.model_names import unlisted_model_name
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, leave_out_unreadable
 from atelier_desk.presentation.unreadable_values import readable
 from atelier_desk.support.i18n import N_, _
@@ -303,7 +302,7 @@ class AssistantMessage(BodyMessage):
         if entry.file_changes and self._changed is None:
             self._changed = FilesCard(self.host, self)
         if self._changed is not None:
-            self._changed.show_changes(entry.file_changes)
+            self._changed.show_changes(entry.file_changes, entry.more_changes)
             self._changed.setVisible(bool(entry.file_changes))
         if (entry.remembered or entry.extractions) and self._remembered is None:
             self._remembered = RememberedCard(self.host, self)
@@ -442,8 +441,7 @@ class AssistantMessage(BodyMessage):
 
     def _noted(self) -> str:
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
-        answered = self.entry.provider, self.entry.model
-        model = self.host.models.get(answered) or unlisted_model_name(*answered)
+        model = self.host.model_name(self.entry.provider, self.entry.model)
         return " · ".join(filter(None, (current_name(self.entry.agent_name), model, when)))
 
 

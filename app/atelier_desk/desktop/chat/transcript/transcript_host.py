@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.file_dialogs.exporting import copy
 from atelier_desk.desktop.team.model import TeamModel
+from atelier_desk.presentation.model_names import unlisted_model_name
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -114,6 +115,10 @@ class TranscriptHost(QObject):
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
         self.picked = Picked()
+
+    def model_name(self, provider: str, model: str) -> str:
+        """The name of a model for people."""
+        return self.models.get((provider, model)) or unlisted_model_name(provider, model)
 
     def set_picked(self, picked: Picked) -> None:
         """Set who answers the next message."""

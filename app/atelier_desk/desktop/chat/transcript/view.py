@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
@@ -18,6 +19,10 @@ from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.transcript.transcript_host import Picked, TranscriptHost
+    from atelier_desk.presentation.rows.transcript import Transcript
 
 _SIDE = 24
 """Margin beside the column in a narrow window: the composer's, and wider than a scroll bar."""
@@ -214,9 +219,18 @@ class ChatView(QAbstractScrollArea):
         """The widget of an entry, None if it is out of view."""
         return self._widgets.get(entry)
 
-    def show_thinking(self, since: float) -> None:
-        """Show below the last item that a model is awaited since this moment (``time.monotonic``); 0 hides it."""
-        self._thinking.show_since(since)
+    def show_thinking(self, transcript: Transcript | None, host: TranscriptHost) -> None:
+        """Show below the last item that a model is awaited, or that its reply has stalled."""
+        if transcript is None:
+            self._thinking.show_since(0.0)
+            return
+
+        def model() -> str:
+            said = (each for each in self.entries[-20:] if each.run_id == transcript.live_run and each.model)
+            by: Entry | Picked = next(said, host.picked)
+            return host.model_name(by.provider, by.model)
+
+        self._thinking.show_since(transcript.waits_since, transcript.silent_since, model)
 
     def scroll_to_end(self) -> None:
         self._set_following(True)

@@ -32,7 +32,7 @@ from atelier_desk.engine.run.projection.projection_base import (
     message,
     notice,
     on,
-    waiting_or,
+    waiting_or_at_work,
 )
 
 
@@ -100,7 +100,7 @@ def _approval_decided(at: ProjectionInput, body: ApprovalDecided, out: Projectio
     if body.scope is ApprovalScope.ALWAYS:
         out.rules += body.rules
     # A stopped run sets its workflow's status in the same commit.
-    out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
+    out.workflow.update(waiting_or_at_work(at, pending_approvals=pending))
 
 
 @on(ApprovalAskedAgain)

@@ -56,6 +56,7 @@ from atelier_desk.engine.run.projection.projection_base import (
     on,
     projectors,
     waiting_or,
+    waiting_or_at_work,
 )
 from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
@@ -423,7 +424,8 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
         out.payloads.append(_status(RunStatus.PROCESSING))
-        out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_questions=pending))
+    if at.after.status in (RunStatus.PROCESSING, RunStatus.PAUSED):
+        out.workflow.update(waiting_or_at_work(at, pending_questions=pending))
 
 
 @on(ContextCompacted)
@@ -482,13 +484,15 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
         _interrupted(at, body, out)
         return
     out.payloads.append(_status(RunStatus.PAUSED))
-    if body.reason is PauseReason.STEP or (at.after.parent_run_id and body.reason is not PauseReason.USER):
-        # Others may continue working, but somebody has to look.
+    root = at.after.parent_run_id is None
+    if body.reason is PauseReason.LIMIT and not root:
+        # Others may continue working, but somebody has to decide.
         out.workflow.update(status=WorkflowStatus.WAITING)
-    elif at.after.parent_run_id is None:
-        out.workflow.update(status=WorkflowStatus.PAUSED)
-        if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
-            out.payloads.append(payloads.WorkflowComplete(status="limited"))
+    elif body.reason is not PauseReason.USER or root:
+        # Only what the inbox lists waits for a person.
+        out.workflow.update(waiting_or(at, WorkflowStatus.PAUSED))
+    if root and body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
+        out.payloads.append(payloads.WorkflowComplete(status="limited"))
 
 
 def _interrupted(at: ProjectionInput, body: RunPaused, out: Projection) -> None:

@@ -16,7 +16,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, WorkflowStatus
+from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 
@@ -131,6 +131,12 @@ def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> d
     questions = changed.get("pending_questions", at.totals.pending_questions)
     approvals = changed.get("pending_approvals", at.totals.pending_approvals)
     return {**changed, "status": WorkflowStatus.WAITING if questions or approvals else status}
+
+
+def waiting_or_at_work(at: ProjectionInput, **changed: int) -> dict[str, Any]:
+    """Return ``waiting_or`` for a run that got an answer: it works, unless it is paused."""
+    paused = at.after.status is RunStatus.PAUSED
+    return waiting_or(at, WorkflowStatus.PAUSED if paused else WorkflowStatus.RUNNING, **changed)
 
 
 def lineage(state: RunState) -> tuple[dict[str, str], ...]:

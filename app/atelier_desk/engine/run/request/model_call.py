@@ -351,6 +351,9 @@ class ModelCall(AccountedRequest):
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
                 if self._env.clock.monotonic() - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
+                    if isinstance(delta, ToolCallDelta):
+                        # A call is shown once it is complete; until then this says that the reply has not stalled.
+                        self._env.journal.publish(state, Token(content="", message_id=self.message_id))
                     await self._save_partial(state, unended(self._used(), self._most))
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
