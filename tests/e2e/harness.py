@@ -13,13 +13,15 @@ import gc
 import inspect
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 import qasync
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -74,6 +76,21 @@ class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothi
         asyncio.events._set_running_loop(None)
         application().aboutToQuit.disconnect(self._after_run_forever)
         self.close()
+
+
+class _Moving(QObject):
+    """Counts moves and resizes by widget and new geometry."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.widgets: Counter[str] = Counter()
+        for each in (window, *window.findChildren(QWidget)):
+            each.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and isinstance(watched, QWidget):
+            self.widgets[f"{type(watched).__name__} {watched.objectName()} {watched.geometry().getRect()}"] += 1
+        return False
 
 
 class AppDriver:
@@ -201,10 +218,17 @@ class AppDriver:
             raise AssertionError(f"not within {timeout_ms} ms: {what or condition}\n{self.describe()}") from error
         return found[0]
 
+    def _moving(self) -> dict[str, int]:
+        """How often each widget is moved or resized in the next second: layouts that never come to rest."""
+        counted = _Moving(self.window)
+        QTest.qWait(1_000)
+        return counted.widgets
+
     def describe(self) -> str:
         """The texts on the screen, for the message of a failed wait."""
         lines = [
             f"under way: {self.unfinished_work()}",
+            f"moved or resized within a second: {self._moving()}",
             f"window: {rendered(self.window)[:3000]}",
             f"failures: {self.failures}",
             f"crashes: {self.crashes}",
