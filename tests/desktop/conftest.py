@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from atelier_desk.desktop.questions import approval_controller
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support import i18n
@@ -48,6 +49,8 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Debouncer, "__init__", noted)
     yield
     i18n.set_language("en")
+    if QLocale().language() is QLocale.Language.French:
+        switch_language("en")  # Qt's own texts, such as the names of keys
     for timer in timers:
         if isValid(timer):
             timer.stop()  # it would find no event loop any more
