@@ -56,7 +56,8 @@ async def without_secrets(deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGener
                     yield kind(content=held)
                     held = ""
                 if isinstance(delta, ReplyDone):
-                    yield ReplyDone(reply=_reply(delta.reply))
+                    reply = reply_without_secrets(delta.reply)
+                    yield ReplyDone(reply=reply, redacted=reply.content != delta.reply.content)
                 elif isinstance(delta, ToolCallDelta):
                     update = {name: redact_reply(getattr(delta, name)) for name in ("id", "name", "arguments")}
                     yield delta.model_copy(update=update)
@@ -74,7 +75,11 @@ def _all_before(delta: TextDelta | ReasoningDelta) -> bool:
     return isinstance(delta, ReasoningDelta) and delta.all_before
 
 
-def _reply(reply: ChatReply) -> ChatReply:
+def reply_without_secrets(reply: ChatReply) -> ChatReply:
+    """Hide secrets in a whole reply; a call with one in its arguments carries an error.
+
+    Also for what a dialect made of a reply: text around a call that it took out may be a secret only now.
+    """
     return reply.model_copy(
         update={
             "content": redact_reply(reply.content),
@@ -87,15 +92,17 @@ def _reply(reply: ChatReply) -> ChatReply:
 
 def _call(call: ToolCall) -> ToolCall:
     arguments = _value(call.arguments)
+    raw = None if call.raw is None else redact_reply(call.raw)
     error = call.error
-    if error is None and arguments != call.arguments:
+    # A text that is no JSON has an error already; without this one it would be repaired, and the call made.
+    if raw != call.raw or (error is None and arguments != call.arguments):
         error = REPEATED_KEY
     return call.model_copy(
         update={
             "id": redact_reply(call.id),
             "name": redact_reply(call.name),
             "arguments": arguments,
-            "raw": None if call.raw is None else redact_reply(call.raw),
+            "raw": raw,
             "error": None if error is None else redact_reply(error),
         }
     )
