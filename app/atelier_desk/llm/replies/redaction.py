@@ -91,7 +91,7 @@ def reply_without_secrets(reply: ChatReply) -> ChatReply:
 
 
 def _call(call: ToolCall) -> ToolCall:
-    arguments = _value(call.arguments)
+    arguments = value_without_secrets(call.arguments)
     raw = None if call.raw is None else redact_reply(call.raw)
     error = call.error
     # A text that is no JSON has an error already; without this one it would be repaired, and the call made.
@@ -108,9 +108,10 @@ def _call(call: ToolCall) -> ToolCall:
     )
 
 
-def _value(value: Any) -> Any:
+def value_without_secrets(value: Any) -> Any:
+    """Hide secrets in a JSON value that a server wrote, also in the names of its fields."""
     if isinstance(value, str):
         return redact_reply(value)
     if isinstance(value, dict):
-        return {redact_reply(name): _value(each) for name, each in value.items()}
-    return [_value(each) for each in value] if isinstance(value, list) else value
+        return {redact_reply(name): value_without_secrets(each) for name, each in value.items()}
+    return [value_without_secrets(each) for each in value] if isinstance(value, list) else value
