@@ -155,8 +155,9 @@ def provider_error(where: ErrorLocation, code: str, detail: str, *, say: str = "
     ``detail`` is redacted and shortened; texts of ``extra``, such as where a redirect leads, are redacted. ``say``
     selects another sentence than the code's own.
     """
-    said = {name: redact(value) if isinstance(value, str) else value for name, value in extra.items()}
-    fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **said}
+    said: dict[str, Any] = {name: redact(each) if isinstance(each, str) else each for name, each in extra.items()}
+    fields: dict[str, Any] = {"provider": where.provider, "model": where.model, "url": where.url}
+    fields |= {"detail": _clean(detail), **said}
     return ProviderError(
         TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields
     )

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     ToolCallDelta,
 )
-from atelier_desk.llm.secrets import redact_reply, unfinished_secret
+from atelier_desk.llm.secrets import REDACTED, redact_reply, unfinished_secret
 
 REPEATED_KEY = "The arguments contain an API key or another secret of the user, so the call was not made."
 """For the model. The call is not made with other arguments than those it gave."""
@@ -114,4 +114,8 @@ def value_without_secrets(value: Any) -> Any:
         return redact_reply(value)
     if isinstance(value, dict):
         return {redact_reply(name): value_without_secrets(each) for name, each in value.items()}
-    return [value_without_secrets(each) for each in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    items = [value_without_secrets(each) for each in value]
+    listed = ",".join(str(each) for each in items if isinstance(each, str | int))
+    return items if redact_reply(listed) == listed else [REDACTED]  # a list of its characters

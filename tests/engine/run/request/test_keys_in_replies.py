@@ -6,10 +6,11 @@ import base64
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.model_messages import ChatDelta, ReasoningDelta, TextDelta
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine import Atelier
@@ -32,7 +33,7 @@ def known() -> None:
     remember(KEY)
 
 
-async def run_with(atelier: Atelier, server: FakeOpenAI, dialect: str, reply: Reply) -> str:
+async def run_with(atelier: Atelier, server: FakeOpenAI, dialect: ToolDialect, reply: Reply) -> str:
     """Everything stored of a run whose first reply is this one."""
     await atelier.providers.save(ProviderConfig(name="hostile", kind="openai", base_url=server.url))
     await atelier.settings.update(name_by_model=False, memories_at_end="off")
@@ -55,17 +56,17 @@ async def run_with(atelier: Atelier, server: FakeOpenAI, dialect: str, reply: Re
 @pytest.mark.parametrize(
     ("dialect", "reply"),
     [
-        ("xml", {"text": f"{HEAD}{OPEN}{SUM}{CLOSE}{TAIL}"}),
-        ("xml", {"text": f"{HEAD}{OPEN}{SUM}{CLOSE}{TAIL[:9]}{OPEN}{SUM}{CLOSE}{TAIL[9:]}"}),
-        ("xml", {"text": f"{HEAD}<think>Well</think>{TAIL}"}),
-        ("native", {"text": f"{HEAD}<think>Well</think>{TAIL}"}),
-        ("native", {"text": f"{TAIL} is its end", "reasoning": HEAD}),
-        ("native", {"text": f"{HEAD}</think>{TAIL}", "reasoning": "Well"}),
+        (ToolDialect.XML, {"text": f"{HEAD}{OPEN}{SUM}{CLOSE}{TAIL}"}),
+        (ToolDialect.XML, {"text": f"{HEAD}{OPEN}{SUM}{CLOSE}{TAIL[:9]}{OPEN}{SUM}{CLOSE}{TAIL[9:]}"}),
+        (ToolDialect.XML, {"text": f"{HEAD}<think>Well</think>{TAIL}"}),
+        (ToolDialect.NATIVE, {"text": f"{HEAD}<think>Well</think>{TAIL}"}),
+        (ToolDialect.NATIVE, {"text": f"{TAIL} is its end", "reasoning": HEAD}),
+        (ToolDialect.NATIVE, {"text": f"{HEAD}</think>{TAIL}", "reasoning": "Well"}),
     ],
-    ids=lambda each: each if isinstance(each, str) else each["text"],
+    ids=lambda each: each["text"] if isinstance(each, dict) else each.value,
 )
 async def test_a_key_around_what_is_taken_out_of_a_reply_is_not_stored(
-    open_atelier: Opener, tmp_path: Path, dialect: str, reply: dict[str, str], pieces: int
+    open_atelier: Opener, tmp_path: Path, dialect: ToolDialect, reply: dict[str, Any], pieces: int
 ) -> None:
     async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
         stored = await run_with(atelier, server, dialect, Reply(**reply, pieces=pieces))
@@ -83,17 +84,20 @@ async def test_a_key_around_what_is_taken_out_of_a_reply_is_not_stored(
         f'{{"expression": "{KEY}",}}',
         f'{{expression: "{KEY}"}}',
         f'```json\n{{"expression": "{KEY}"}}\n```',
+        json.dumps({"expression": " ".join(KEY)}),
+        json.dumps({"expression": list(KEY)}),
+        json.dumps({"expression": {"codes": list(KEY.encode())}}),
     ],
 )
 @pytest.mark.parametrize("pieces", [1, 7, 500])
-@pytest.mark.parametrize("dialect", ["native", "xml"])
+@pytest.mark.parametrize("dialect", [ToolDialect.NATIVE, ToolDialect.XML])
 async def test_a_call_with_the_key_is_not_made_with_other_arguments(
-    open_atelier: Opener, dialect: str, pieces: int, arguments: str
+    open_atelier: Opener, dialect: ToolDialect, pieces: int, arguments: str
 ) -> None:
     """Whether its arguments are JSON or are repaired, and however they are split."""
     reply = (
         Reply(calls=[Call("CalculatorTool", arguments)], pieces=pieces)
-        if dialect == "native"
+        if dialect is ToolDialect.NATIVE
         else Reply(text=f"{OPEN}{arguments}{CLOSE}", pieces=pieces)
     )
     async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
@@ -106,7 +110,7 @@ async def test_a_call_with_the_key_is_not_made_with_other_arguments(
 async def test_a_call_with_the_mark_of_a_hidden_key_is_made_if_the_model_wrote_it(open_atelier: Opener) -> None:
     text = f'{OPEN}{{"expression": "1 + [redacted]"}}{CLOSE}'
     async with FakeOpenAI() as server, open_atelier(model_factory=None) as atelier:
-        stored = await run_with(atelier, server, "xml", Reply(text=text))
+        stored = await run_with(atelier, server, ToolDialect.XML, Reply(text=text))
     assert "so the call was not made" not in stored
 
 
