@@ -107,7 +107,7 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 def _own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys of other tests are unknown: the end of a streamed piece that may begin a known key is held back."""
     monkeypatch.setattr(secrets, "_seen", set(secrets._seen))
-    for name in ("_forms", "_reply_forms", "_beginnings", "_shortest_form"):
+    for name in ("_forms", "_reply_forms", "_compact_forms", "_beginnings", "_shortest_form"):
         monkeypatch.setattr(secrets, name, getattr(secrets, name))
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from atelier_desk.llm.secrets import REDACTED, redact, remember
+from atelier_desk.llm.secrets import REDACTED, redact, redact_reply, remember
 
 SECRET = "sk-proj-Ab/Cd+Ef~0123?456789"
 QUOTED = "".join(f"%{ord(char):02x}" for char in SECRET)
@@ -63,6 +63,55 @@ def test_an_encoded_secret_is_hidden_with_all_that_belongs_to_it(repeated: str) 
     assert REDACTED in inside
     assert inside.replace("data:text/plain;base64,", "") == REDACTED
     assert redact(shown) == shown
+
+
+DATA = SECRET.encode()
+BROKEN = "".join(
+    f"{char}\n" if place % 20 == 19 else char for place, char in enumerate(base64.b64encode(DATA).decode())
+)
+SCATTERED: dict[str, str] = {
+    "base32": base64.b32encode(b"u:" + DATA).decode(),
+    "base32 in lower case": base64.b32encode(DATA + b":u").decode().lower(),
+    "base64 in lines": BROKEN,
+    "base64 in indented lines": BROKEN.replace("\n", "\r\n  "),
+    "base64 of UTF-16": base64.b64encode(SECRET.encode("utf-16")).decode(),
+    "base64 of the other UTF-16": base64.b64encode(b"x" + SECRET.encode("utf-16-be")).decode(),
+    "hexadecimal of UTF-16": SECRET.encode("utf-16-be").hex(),
+    "UTF-16": SECRET.encode("utf-16-le").decode("latin-1"),
+    "colons": DATA.hex(":"),
+    "spaces": DATA.hex(" ").upper(),
+    "numbers": str(list(DATA)),
+    "hexadecimal numbers": ", ".join(map(hex, DATA)),
+    "escapes with spaces": " ".join(f"\\x{byte:02x}" for byte in DATA),
+    "percent signs with spaces": " ".join(f"%{byte:02X}" for byte in DATA),
+    "characters": str(list(SECRET)),
+    "spaced": " ".join(SECRET),
+    "lines": "\n".join(SECRET),
+    "invisible": "\u200b".join(SECRET),
+    "bold": "**".join(SECRET),
+    "reversed": SECRET[::-1],
+    "capitals": SECRET.upper(),
+    "words": SECRET.replace("-", " "),
+}
+
+
+@pytest.mark.parametrize("repeated", SCATTERED.values(), ids=SCATTERED)
+@pytest.mark.parametrize("hide", [redact, redact_reply])
+def test_a_secret_with_anything_between_its_characters_is_hidden(repeated: str, hide: Callable[[str], str]) -> None:
+    shown = hide(f"It is «{repeated}», 100 % sure.")
+    assert shown.startswith("It is «")
+    assert shown.endswith("», 100 % sure.")
+    inside = shown.partition("«")[2].partition("»")[0]
+    assert REDACTED in inside
+    assert sum(char.isalnum() for char in inside.replace(REDACTED, "")) <= 6, "what depends on its neighbours too"
+    assert hide(shown) == shown
+
+
+@pytest.mark.parametrize("text", ["lm studio", "l m - s t u d i o", "oiduts-ml", "my pass phrase", "LM-STUDIO"])
+def test_words_are_hidden_as_they_are_only(text: str) -> None:
+    remember("lm-studio")
+    remember("my-pass-phrase")
+    assert redact(text) == redact_reply(text) == text
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import json
 from typing import Any
 
 import pytest
-from mcp_types import CallToolResult, ReadResourceResult
+from mcp_types import CallToolResult, LoggingMessageNotificationParams, ReadResourceResult
 
 from atelier_desk.llm.secrets import remember
 from atelier_desk.mcp import results
+from atelier_desk.mcp.server_requests import Answers
 from atelier_desk.presentation.mcp_server_text import why_text
 from atelier_desk.support.i18n import spoken
 from tests.engine.conftest import Opener, open_atelier
@@ -18,7 +19,7 @@ from tests.engine.services.mcp_servers import added
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.misbehaving_mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, plain
-from tests.mcp.mcp_connections import connected
+from tests.mcp.mcp_connections import connected, refused
 
 __all__ = ["open_atelier", "plain"]
 
@@ -103,3 +104,40 @@ def test_a_file_with_it_is_left_out(encoding: str) -> None:
 
 def test_a_number_that_is_a_secret_is_hidden() -> None:
     assert str(NUMBER) not in repr(results.hidden({"pin": NUMBER}))
+
+
+@pytest.mark.parametrize("data", [SECRET, [{"a": SECRET}], base64.b64encode(f"x {SECRET}".encode()).decode()])
+async def test_it_is_not_in_what_a_server_logs(clock: ManualClock, data: object) -> None:
+    answers = Answers(clock, "plain")
+    await answers.logged(LoggingMessageNotificationParams(level="error", logger=f"log of {SECRET}", data=data))
+    (line,) = answers.lines
+    assert SECRET not in repr(line)
+    assert (line.logger, "[redacted]" in line.text) == ("log of [redacted]", True)
+
+
+async def test_a_part_of_it_is_not_in_the_log_where_a_printed_line_is_cut(
+    plain: Make, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = plain(tools=[tool("prints")], progress=f"{'x' * 190}{SECRET} is wrong")
+    with caplog.at_level("INFO"):
+        async with connected(server.config(), clock) as connection:
+            await connection.call("prints", {})
+    printed = [each.getMessage() for each in caplog.records if "no message" in each.getMessage()]
+    assert len(printed) == 1
+    assert SECRET[:5] not in printed[0]
+
+
+@pytest.mark.parametrize("written", [SECRET, base64.b64encode(f"x {SECRET}".encode()).decode()])
+async def test_it_is_not_in_an_error_that_a_server_answers(plain: Make, clock: ManualClock, written: str) -> None:
+    server = plain(tools=[tool("refuses")], progress=f"wrong: {written}")
+    async with connected(server.config(), clock) as connection:
+        error = await refused(connection.call("refuses", {}))
+    assert written not in str(error) + repr(error.params)
+    assert "[redacted]" in str(error)
+
+
+async def test_it_is_not_in_the_last_words_of_a_program(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain(mode="dies", words=f"bad {SECRET}").config(), clock) as connection:
+        error = await refused(connection.tools())
+    assert SECRET not in str(error) + repr(error.params)
+    assert "bad [redacted]" in str(error)

@@ -281,10 +281,14 @@ class RetryDue(Model):
 
 
 class ReplyDone(Model):
-    """Always the last item of a successful stream."""
+    """Always the last item of a successful stream.
+
+    ``redacted``: a secret was hidden in the reply's text, so that a call written there is not the one that was meant.
+    """
 
     kind: Literal["done"] = "done"
     reply: ChatReply
+    redacted: bool = False
 
 
 ChatDelta = Annotated[

@@ -152,9 +152,12 @@ class ErrorBody:
 def provider_error(where: ErrorLocation, code: str, detail: str, *, say: str = "", **extra: Any) -> ProviderError:
     """Return a provider error with a code.
 
-    ``detail`` is redacted and shortened. ``say`` selects another sentence than the code's own.
+    ``detail`` is redacted and shortened; texts of ``extra``, such as where a redirect leads, are redacted. ``say``
+    selects another sentence than the code's own.
     """
-    fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **extra}
+    said: dict[str, Any] = {name: redact(each) if isinstance(each, str) else each for name, each in extra.items()}
+    fields: dict[str, Any] = {"provider": where.provider, "model": where.model, "url": where.url}
+    fields |= {"detail": _clean(detail), **said}
     return ProviderError(
         TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields
     )
@@ -382,6 +385,6 @@ def _code(status: int | None, body: ErrorBody) -> str:
 
 
 def _clean(detail: str) -> str:
-    text = redact(" ".join(detail.split()))
-    text = "".join(ch for ch in text if ch.isprintable())
-    return shorten(text, DETAIL_LENGTH)
+    # Before redaction: without the invisible characters in it, a text may be a secret.
+    text = "".join(ch for ch in " ".join(detail.split()) if ch.isprintable())
+    return shorten(redact(text), DETAIL_LENGTH)

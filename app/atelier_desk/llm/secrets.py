@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
-from atelier_desk.llm.secret_encodings import base64_forms, plain_forms, replace_secrets
+from atelier_desk.llm.secret_encodings import base64_forms, compact_forms, plain_forms, replace_secrets
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ _forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 """Of the secrets in ``_seen``: their plain forms and those in base64, longest first."""
 _reply_forms: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 """The same of those that are no ordinary words, see ``redact_reply``."""
+_compact_forms: tuple[bytes, ...] = ()
+"""Of the same secrets: their forms without separators. Ordinary words may be spelled in other ways."""
 _beginnings: tuple[frozenset[str], dict[str, tuple[str, ...]], tuple[str, ...]] = frozenset(), {}, ()
 """Of the secrets in ``_reply_forms``: their first characters, those with the same first ``_HEAD`` characters, and all
 that is shorter of these.
@@ -53,7 +55,7 @@ _lock = threading.Lock()
 
 def remember(secret: str) -> None:
     """Hide this value from now on, in each of its encodings."""
-    global _beginnings, _forms, _reply_forms, _shortest_form
+    global _beginnings, _compact_forms, _forms, _reply_forms, _shortest_form
     with _lock:
         if len(secret) < SHORTEST_SECRET or secret in _seen:
             return
@@ -63,6 +65,7 @@ def remember(secret: str) -> None:
         if len(secret) < SHORTEST_IN_REPLIES or not any(char.isdigit() for char in secret):
             return
         _reply_forms = _with_forms(_reply_forms, secret)
+        _compact_forms = (*_compact_forms, *compact_forms(secret))
         first, heads, shorter = _beginnings
         head = secret[:_HEAD]
         starts = {*shorter, *(head[:length] for length in range(1, _HEAD))}
@@ -85,12 +88,12 @@ def redact(text: str) -> str:
     """Replace every key handed out by Atelier with ``[redacted]``, also an encoded one."""
     if len(text) < _shortest_form:
         return text
-    return replace_secrets(text, *_forms, REDACTED)
+    return replace_secrets(text, *_forms, _compact_forms, REDACTED)
 
 
 def redact_reply(text: str) -> str:
     """Hide keys in what a model wrote, but no value that may be an ordinary word there."""
-    return replace_secrets(text, *_reply_forms, REDACTED) if len(text) >= _shortest_form else text
+    return replace_secrets(text, *_reply_forms, _compact_forms, REDACTED) if len(text) >= _shortest_form else text
 
 
 def unfinished_secret(text: str) -> int:

@@ -147,11 +147,8 @@ class Answers:
         return list(dict.fromkeys(root for desk in desks for root in desk.roots))
 
     def note(self, level: str, text: str, logger: str = "") -> None:
-        self.lines.append(
-            LogLine(
-                self._clock.now(), level, shorten(logger, 60), shorten(" ".join(redact(text).split()), LONGEST_LINE)
-            )
-        )
+        line = shorten(" ".join(redact(text).split()), LONGEST_LINE)
+        self.lines.append(LogLine(self._clock.now(), level, shorten(redact(logger), 60), line))
 
     async def logged(self, params: Any) -> None:
         data = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)

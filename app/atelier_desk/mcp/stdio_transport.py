@@ -18,6 +18,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.unanswered_request_limit import RequestLimit
@@ -31,6 +32,8 @@ UNREADABLE = -32700
 """JSON-RPC's error code for invalid JSON."""
 _ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,12})\b')
 _BEGIN = 200
+_LOGGED = 4_096
+"""Bytes of a line in which secrets are looked for before its beginning is logged."""
 
 
 class Ended:
@@ -81,9 +84,9 @@ async def talk(
                         error = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
                         await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=error)))
                     noise += 1
-                    log.info(
-                        "an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace")
-                    )
+                    # The log hides whole secrets only, not what the cut leaves of one.
+                    shown = redact(line[:_LOGGED].decode("utf-8", "replace"))[:200]
+                    log.info("an MCP server printed a line that is no message: %s", shown)
                     if noise > MOST_NOISE:
                         ended.why = "noise"
                         break

@@ -16,7 +16,7 @@ from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy
-from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.web.service_keys import credentials
@@ -123,7 +123,7 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
             "search service in "
             "Settings, Web: {others}.",
             code="search",
-            detail=f"{type(error).__name__}: {str(error)[:200]}",
+            detail=f"{type(error).__name__}: {redact(str(error))[:200]}",
             others=", ".join(engine.title for name, engine in ENGINES.items() if name not in ("ddgs", "off")),
         ) from None
     return _hits(rows, "href", "body", "date")

@@ -34,7 +34,7 @@ def main() -> None:
     mode = config.get("mode", "")
     note(config, f"start {os.getpid()}")
     if mode == "dies":
-        sys.exit("no licence was found")
+        sys.exit(config.get("words", "no licence was found"))
     if mode == "noise":
         while True:
             print("Loading, please wait.", flush=True)
@@ -155,6 +155,12 @@ def call(id: Any, params: dict[str, Any], progress: str) -> Any:
                 params={"progressToken": token, "progress": 1, "total": 4, "message": progress},
             )
             text = "done"
+        case "prints":
+            print(progress, flush=True)
+            text = "done"
+        case "refuses":
+            send(id=id, error={"code": -32603, "message": progress})
+            return "nothing"
         case "fails":
             return {"content": [{"type": "text", "text": "there is no such page"}], "isError": True}
         case "nonsense":

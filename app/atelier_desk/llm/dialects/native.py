@@ -10,6 +10,7 @@ from atelier_desk.llm.dialects.argument_parsing import parse_arguments
 from atelier_desk.llm.dialects.call_ids import CallIds
 from atelier_desk.llm.dialects.tool_call_limits import CALLS, REPAIR_BYTES
 from atelier_desk.llm.interfaces import ChatModel
+from atelier_desk.llm.replies.redaction import REPEATED_KEY
 
 TOO_MANY = (
     f"One reply may make at most {CALLS} calls. This call and those after it were not run; make them in the next reply."
@@ -59,6 +60,8 @@ async def settle_calls(reply: ChatReply, ids: CallIds, *, first: int = 0) -> lis
 async def _settle(call: ToolCall, *, truncated: bool) -> ToolCall:
     if call.raw is None:
         return call
+    if call.error == REPEATED_KEY:
+        return call.model_copy(update={"raw": call.raw[:REPAIR_BYTES]})
     parsed = await parse_arguments(call.raw, truncated=truncated)
     return call.model_copy(
         update={

@@ -27,6 +27,8 @@ from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEP
 from atelier_desk.llm.dialects.tool_call_scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
 from atelier_desk.llm.dialects.xml_request import text_request
 from atelier_desk.llm.interfaces import ChatModel
+from atelier_desk.llm.replies.redaction import REPEATED_KEY
+from atelier_desk.llm.secrets import REDACTED
 
 NAMELESS = "call_without_name"
 """Name for a call without one; no tool has this name, and the call carries an error."""
@@ -72,7 +74,7 @@ class XmlModel:
                 elif isinstance(delta, ReplyDone):
                     for shown in reader.finish(delta.reply):
                         yield shown
-                    yield ReplyDone(reply=await reader.reply(delta.reply))
+                    yield ReplyDone(reply=await reader.reply(delta))
                 else:
                     yield delta
 
@@ -99,21 +101,22 @@ class _ReplyReader:
         shown = self.feed(TextDelta(content=reply.content)) if not self._received and reply.content else []
         return shown + self._deltas(self._scanner.finish(cut=reply.finish_reason is FinishReason.LENGTH))
 
-    async def reply(self, reply: ChatReply) -> ChatReply:
+    async def reply(self, done: ReplyDone) -> ChatReply:
         """Return the reply with calls removed from its text.
 
         The reply's own text takes precedence over streamed text.
         """
-        if "".join(self._received) != reply.content:
+        if "".join(self._received) != done.reply.content:
             reader = _ReplyReader(self._ids)
-            reader.finish(reply)
-            return await reader._built(reply)
-        return await self._built(reply)
+            reader.finish(done.reply)
+            return await reader._built(done)
+        return await self._built(done)
 
-    async def _built(self, reply: ChatReply) -> ChatReply:
+    async def _built(self, done: ReplyDone) -> ChatReply:
+        reply = done.reply
         cut = reply.finish_reason is FinishReason.LENGTH
         calls = [
-            await _call(scanned, self._ids.at(position), cut=cut)
+            await _call(scanned, self._ids.at(position), cut=cut, redacted=done.redacted)
             for position, scanned in enumerate(self._scanner.calls)
         ]
         # Calls that the server recognised itself come after those in the text.
@@ -136,7 +139,11 @@ class _ReplyReader:
         )
 
 
-async def _call(scanned: ScannedCall, identifier: str, *, cut: bool) -> ToolCall:
+async def _call(scanned: ScannedCall, identifier: str, *, cut: bool, redacted: bool) -> ToolCall:
+    if redacted and REDACTED in scanned.raw:
+        return ToolCall(
+            id=identifier, name=scanned.name or NAMELESS, raw=scanned.raw[:REPAIR_BYTES], error=REPEATED_KEY
+        )
     parsed = await _arguments(scanned, cut=cut)
     name, arguments = scanned.name, parsed.arguments
     error = parsed.error

@@ -28,6 +28,8 @@ from atelier_desk.llm.network.proxy_and_certificates import (
     proxy_refusal,
     transport_error,
 )
+from atelier_desk.llm.replies.redaction import value_without_secrets
+from atelier_desk.llm.secrets import redact_reply
 
 if TYPE_CHECKING:
     import httpx
@@ -237,7 +239,7 @@ class HttpClient:
         async with self.stream(method, path, payload, model=model, first_s=self.timeouts.call_s) as response:
             body = await response.read()
         try:
-            return await asyncio.to_thread(json.loads, body) if len(body) > INLINE_JSON else json.loads(body)
+            return await asyncio.to_thread(_decoded, body) if len(body) > INLINE_JSON else _decoded(body)
         except (ValueError, RecursionError):
             say = "web_page" if body.lstrip().startswith(b"<") else ""
         raise provider_error(self.where(model, path), "bad_response", "not JSON", say=say)
@@ -336,6 +338,13 @@ class HttpClient:
         if response.status_code == 407 and self._proxy is not None:
             return proxy_refusal(where, self._proxy, response.status_code)
         return response_error(where, response.status_code, response.headers, body, self._clock.now())
+
+
+def _decoded(body: bytes) -> object:
+    """Return an answer without secrets: its server was sent one. What it lists is stored and shown."""
+    value = json.loads(body)
+    text = body.decode(json.detect_encoding(body), "surrogatepass")
+    return value if redact_reply(text) == text else value_without_secrets(value)
 
 
 def _json(payload: object) -> bytes:

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     ToolCallDelta,
 )
-from atelier_desk.llm.secrets import redact_reply, unfinished_secret
+from atelier_desk.llm.secrets import REDACTED, redact_reply, unfinished_secret
 
 REPEATED_KEY = "The arguments contain an API key or another secret of the user, so the call was not made."
 """For the model. The call is not made with other arguments than those it gave."""
@@ -56,7 +56,8 @@ async def without_secrets(deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGener
                     yield kind(content=held)
                     held = ""
                 if isinstance(delta, ReplyDone):
-                    yield ReplyDone(reply=_reply(delta.reply))
+                    reply = reply_without_secrets(delta.reply)
+                    yield ReplyDone(reply=reply, redacted=reply.content != delta.reply.content)
                 elif isinstance(delta, ToolCallDelta):
                     update = {name: redact_reply(getattr(delta, name)) for name in ("id", "name", "arguments")}
                     yield delta.model_copy(update=update)
@@ -74,7 +75,11 @@ def _all_before(delta: TextDelta | ReasoningDelta) -> bool:
     return isinstance(delta, ReasoningDelta) and delta.all_before
 
 
-def _reply(reply: ChatReply) -> ChatReply:
+def reply_without_secrets(reply: ChatReply) -> ChatReply:
+    """Hide secrets in a whole reply; a call with one in its arguments carries an error.
+
+    Also for what a dialect made of a reply: text around a call that it took out may be a secret only now.
+    """
     return reply.model_copy(
         update={
             "content": redact_reply(reply.content),
@@ -86,24 +91,31 @@ def _reply(reply: ChatReply) -> ChatReply:
 
 
 def _call(call: ToolCall) -> ToolCall:
-    arguments = _value(call.arguments)
+    arguments = value_without_secrets(call.arguments)
+    raw = None if call.raw is None else redact_reply(call.raw)
     error = call.error
-    if error is None and arguments != call.arguments:
+    # A text that is no JSON has an error already; without this one it would be repaired, and the call made.
+    if raw != call.raw or (error is None and arguments != call.arguments):
         error = REPEATED_KEY
     return call.model_copy(
         update={
             "id": redact_reply(call.id),
             "name": redact_reply(call.name),
             "arguments": arguments,
-            "raw": None if call.raw is None else redact_reply(call.raw),
+            "raw": raw,
             "error": None if error is None else redact_reply(error),
         }
     )
 
 
-def _value(value: Any) -> Any:
+def value_without_secrets(value: Any) -> Any:
+    """Hide secrets in a JSON value that a server wrote, also in the names of its fields."""
     if isinstance(value, str):
         return redact_reply(value)
     if isinstance(value, dict):
-        return {redact_reply(name): _value(each) for name, each in value.items()}
-    return [_value(each) for each in value] if isinstance(value, list) else value
+        return {redact_reply(name): value_without_secrets(each) for name, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [value_without_secrets(each) for each in value]
+    listed = ",".join(str(each) for each in items if isinstance(each, str | int))
+    return items if redact_reply(listed) == listed else [REDACTED]  # a list of its characters

@@ -64,6 +64,7 @@ from atelier_desk.engine.run.request.toolset import make_frame, offered_tools, t
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
+from atelier_desk.llm.replies.redaction import reply_without_secrets
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate, priced
@@ -346,7 +347,7 @@ class ModelCall(AccountedRequest):
                     await self._reserve_again(opened, request)
                     self._partial_saved = False  # the next request is another one
                 elif isinstance(delta, ReplyDone):
-                    return delta.reply
+                    return reply_without_secrets(delta.reply)
                 if repetition is not None and repetition.over(delta):
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)

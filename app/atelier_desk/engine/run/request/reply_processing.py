@@ -21,6 +21,7 @@ from atelier_desk.domain.model_messages import (
 )
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.usage import CheckAgain
+from atelier_desk.llm.secrets import redact_reply
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, estimate, priced
 from atelier_desk.support.i18n import N_
 
@@ -93,10 +94,10 @@ class ReceivedReply:
     @property
     def reply(self) -> ChatReply:
         """The whole reply, or what came so far."""
-        content = "".join(self._content)
+        content = redact_reply("".join(self._content))
         if self._done is not None:
             return self._done if self._done.content else self._done.model_copy(update={"content": content})
-        return ChatReply(content=content, reasoning="".join(self._reasoning))
+        return ChatReply(content=content, reasoning=redact_reply("".join(self._reasoning)))
 
     @property
     def reasoned(self) -> bool:
