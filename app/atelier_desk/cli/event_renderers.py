@@ -11,7 +11,7 @@ from atelier_desk.domain import final_answer_schema
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.presentation.web_source_text import used, words
+from atelier_desk.presentation.answer_web_sources import used, words
 from atelier_desk.support.i18n import _
 from atelier_desk.support.locale_format import cost, number
 

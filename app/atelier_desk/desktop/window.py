@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.main_window import deferred_imports as deferred_imports
     from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
     from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
-    from atelier_desk.desktop.settings.pages.providers import ProvidersPage
+    from atelier_desk.desktop.settings.pages.providers_and_models import ProvidersPage
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from atelier_desk.domain.result_parts import SourcePart
-from atelier_desk.presentation.web_source_text import used
+from atelier_desk.presentation.answer_web_sources import used
 from atelier_desk.tools.base import Effect, Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener

@@ -15,4 +15,4 @@ from atelier_desk.desktop.main_window.user_guide_window import GuideWindow
 from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
+from atelier_desk.desktop.sidebar.deleted_workflows_and_memories_dialog import DeletedDialog

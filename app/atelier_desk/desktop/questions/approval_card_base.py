@@ -23,7 +23,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.approval_header import loosen
-from atelier_desk.desktop.questions.scrolled_body import Body
+from atelier_desk.desktop.questions.scroll_content import ScrollContent
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind_text, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import made
@@ -78,7 +78,7 @@ class ApprovalFrame(QFrame):
         # overflows.
         self.area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.body = Body(self)
+        self.body = ScrollContent(self)
         mark(self.body, "plain")
         self.area.setWidget(self.body)
         self.body.relaid.connect(self.refit)

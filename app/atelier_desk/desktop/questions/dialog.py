@@ -28,7 +28,7 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.questions.mcp_server_request import ServerRequest
 from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import QueuePosition
-from atelier_desk.desktop.questions.scrolled_body import Body
+from atelier_desk.desktop.questions.scroll_content import ScrollContent
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import (
     Card,
@@ -129,7 +129,7 @@ class QuestionDialog(QDialog):
 
     def _make_content(self) -> QWidget:
         spec = self.question.spec
-        content = self._content = Body(self)
+        content = self._content = ScrollContent(self)
         mark(content, "plain")
         content.relaid.connect(self._refit)
         self._text = control(PlainLabel(spec.question, content), "question-text", name=N_("Question"))

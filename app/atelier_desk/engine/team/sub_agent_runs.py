@@ -47,7 +47,7 @@ from atelier_desk.engine.team.team_interface import NO_ANSWER
 from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.policy.permissions.rule_scope import handed_down
-from atelier_desk.presentation.web_source_text import used
+from atelier_desk.presentation.answer_web_sources import used
 from atelier_desk.storage.damage_report import CODE as DAMAGED
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.subagent_results import with_earlier

@@ -26,7 +26,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     Usage,
 )
-from atelier_desk.llm.guided import answer_templates, reply_builder, user_message_arguments
+from atelier_desk.llm.guided import reply_builder, tool_result_answers, user_message_arguments
 from atelier_desk.llm.guided.action_selection import Example, Examples, fill_prompt, selection_prompt
 from atelier_desk.llm.guided.actions import (
     ADD,
@@ -215,23 +215,23 @@ class GuidedModel:
 
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
         """Return the reply to a result: complete the task found, perform the confirmed write, or answer."""
-        data = answer_templates.parse(result.content)
+        data = tool_result_answers.parse(result.content)
         finished = (
             user_message_arguments.framed(turn.text, DONE.name, turn.language)
             if action_of(call, turn.request.tools) is LIST
             else None
         )
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
-            return reply_builder.completing(turn, finished, answer_templates.open_task(data, finished))
+            return reply_builder.completing(turn, finished, tool_result_answers.open_task(data, finished))
         pending = reply_builder.confirmed(turn, call)
         if pending is None:
             return reply_builder.text(
-                turn, answer_templates.answer(call, result, turn.language, action_of(call, turn.request.tools))
+                turn, tool_result_answers.answer(call, result, turn.language, action_of(call, turn.request.tools))
             )
         action, argument = pending
         yes = turn.language.text("yes")
         agreed = (
-            yes in answer_templates.chosen(call, data)
+            yes in tool_result_answers.chosen(call, data)
             or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
         )
         if data.get("success") and agreed and action.name in turn.actions:

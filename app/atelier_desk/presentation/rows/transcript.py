@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.stream import payloads
+from atelier_desk.presentation.answer_web_sources import used
 from atelier_desk.presentation.rows.transcript_entries import (
     LOADING,
     UNDER_WAY,
@@ -22,7 +23,6 @@ from atelier_desk.presentation.rows.transcript_entries import (
     attachment_of,
     entry_from,
 )
-from atelier_desk.presentation.web_source_text import used
 
 if TYPE_CHECKING:
     from atelier_desk.domain.result_parts import ResultPart

@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.tool_tips import wrapped_tip
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.result_parts import SourcePart
-from atelier_desk.presentation.web_source_text import words
+from atelier_desk.presentation.answer_web_sources import words
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 

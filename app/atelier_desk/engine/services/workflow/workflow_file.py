@@ -19,9 +19,9 @@ from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.answer_web_sources import used, words
 from atelier_desk.presentation.run_notices import notice_kind, retry_text, unfinished_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
-from atelier_desk.presentation.web_source_text import used, words
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.locale_format import moment
 

@@ -1,4 +1,4 @@
-"""The scrolled part of questions and approvals."""
+"""The content of the scroll areas of questions and approvals."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtWidgets import QWidget
 
 
-class Body(QWidget):
-    """A scroll area whose height depends only on its width.
+class ScrollContent(QWidget):
+    """A widget in a scroll area whose height depends only on its width.
 
     The minimum height of a wrapped label is an estimate and would add a scroll bar. ``relaid`` is emitted when its
     content changes size.

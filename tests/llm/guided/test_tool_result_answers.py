@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
-from atelier_desk.llm.guided import answer_templates
+from atelier_desk.llm.guided import tool_result_answers
 from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language_data import Language, language
 from tests.llm.guided.tool_specs import specs
@@ -18,7 +18,7 @@ def said(words: Language, tool: str, arguments: Mapping[str, object], result: ob
     content = result if isinstance(result, str) else json.dumps(result)
     message = ChatMessage(role=Role.TOOL, content=content, tool_call_id="c1", name=tool, success=success)
     call = ToolCall(id="c1", name=tool, arguments=dict(arguments))
-    answer = answer_templates.answer(
+    answer = tool_result_answers.answer(
         call, message, words, action_of(call, specs("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool"))
     )
     assert answer is not None
@@ -38,7 +38,7 @@ def test_a_calculation() -> None:
     ("value", "text"), [(84.0, "84"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), (10**30, str(10**30)), (-2.5, "-2.5")]
 )
 def test_numbers_without_rounding_noise(value: float, text: str) -> None:
-    assert answer_templates.number(value, EN) == text
+    assert tool_result_answers.number(value, EN) == text
 
 
 def test_a_task_and_a_memory_repeat_the_users_words() -> None:

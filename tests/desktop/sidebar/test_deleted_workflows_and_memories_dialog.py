@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QListWidgetItem, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.application_language import switch_language
-from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
+from atelier_desk.desktop.sidebar.deleted_workflows_and_memories_dialog import DeletedDialog
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
