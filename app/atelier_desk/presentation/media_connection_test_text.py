@@ -9,7 +9,7 @@ from babel.numbers import format_decimal
 from atelier_desk.support.i18n import _, language
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.media_generation_settings import MediaTrial
+    from atelier_desk.engine.services.media import MediaTrial
 
 
 def connection_test_text(what: str, model: str, found: MediaTrial) -> str:

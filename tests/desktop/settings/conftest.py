@@ -19,7 +19,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.data_folder_and_backups import Folders
-from atelier_desk.engine.services.media_generation_settings import MediaState
+from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.engine.services.web import WebState

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.engine.services.media_generation_settings import MediaTrial
+from atelier_desk.engine.services.media import MediaTrial
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import settle
 

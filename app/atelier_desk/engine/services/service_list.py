@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.imported_data_confirmation import ImportedDataService
     from atelier_desk.engine.services.mcp import McpService
     from atelier_desk.engine.services.mcp_import import McpImportService
-    from atelier_desk.engine.services.media_generation_settings import MediaService
+    from atelier_desk.engine.services.media import MediaService
     from atelier_desk.engine.services.memories import MemoryService
     from atelier_desk.engine.services.message_pins_and_branches import MessageService
     from atelier_desk.engine.services.models import ModelService

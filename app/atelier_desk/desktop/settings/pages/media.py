@@ -21,7 +21,7 @@ from atelier_desk.web.media_generation import SERVICES
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.media_generation_settings import MediaState, MediaTrial
+    from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")
 USUAL = N_("Leave empty for the service's default.")
