@@ -154,6 +154,39 @@ async def paused_by_hand(harness: StepBarHarness) -> str:
     return run_id
 
 
+async def test_a_requested_pause_is_shown_during_the_step_and_can_be_withdrawn(harness: StepBarHarness) -> None:
+    harness.model.gate = asyncio.Event()
+    run_id = await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    for _ in range(2):
+        harness.bar.pause()
+        await harness.until_text("Tester pauses after this step.")
+    assert harness.bar.can_continue
+    harness.press("step-run-on")
+    await harness.until(lambda: harness.bar.isHidden())
+    harness.bar.pause()
+    await harness.until_text("Tester pauses after this step.")
+    harness.model.gate.set()
+    await harness.until_text("Tester is paused.")
+    harness.press("step-run-on")
+    handle = harness.engine.runs.state_of(run_id)
+    assert handle is not None
+    await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+    await harness.until(lambda: harness.bar.isHidden())
+    assert harness.bridge.errors == []
+
+
+async def test_a_pause_requested_in_the_last_step_is_not_left_behind(harness: StepBarHarness) -> None:
+    harness.model._steps = ["It is 42."]
+    harness.model.gate = asyncio.Event()
+    await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    harness.bar.pause()
+    await harness.until_text("Tester pauses after this step.")
+    harness.model.gate.set()
+    await harness.until(lambda: harness.bar.isHidden())
+
+
 async def test_turning_step_mode_off_does_not_continue_a_paused_run(harness: StepBarHarness) -> None:
     run_id = await paused_by_hand(harness)
     harness.bar.set_stepping(False)

@@ -52,8 +52,8 @@ class StepBar(QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the
-        transcript.
+        """The root run, when a person paused it, or asked it to pause, and nothing waits for a step. One that was cut
+        off says so in the transcript.
         """
         self._caught = ""
         """The run that was paused so that it can be stepped."""
@@ -125,6 +125,15 @@ class StepBar(QFrame):
         """Whether a run waits for a step or is paused."""
         return bool(self.waiting) or self.paused is not None
 
+    def pause(self) -> None:
+        """Pause the running turn in view and its sub-agents, if any, after their current step."""
+        self.bridge.jobs.once((self, "pause"), lambda: self._pause(self.workflow_id))
+
+    async def _pause(self, workflow_id: str) -> None:
+        if run_id := await self.bridge.engine.workflows.active(workflow_id):
+            await self.bridge.engine.runs.steering.pause(run_id)
+            await self._ask(workflow_id)
+
     def take_step(self) -> None:
         """Perform one step of every waiting run."""
         self._each(
@@ -194,7 +203,12 @@ class StepBar(QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            text = _("{agent} is paused.", agent=self.paused.agent_name)
+            name = self.paused.agent_name
+            text = (
+                _("{agent} pauses after this step.", agent=name)
+                if self.paused.pausing
+                else _("{agent} is paused.", agent=name)
+            )
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:

@@ -215,7 +215,8 @@ class WindowActions(ChildWindows):
 
     @action("pause-run", N_("Pause the agent"), group="run", icon="pause", unavailable=N_("Nothing is running"))
     def pause_run(self) -> None:
-        self.chat.steering.pause_workflow(self.chat.workflow_id)
+        if self.conductor is not None:
+            self.conductor.step_bar.pause()
 
     @action(
         "step-mode",
@@ -244,7 +245,7 @@ class WindowActions(ChildWindows):
 
     @action(
         "run-on",
-        N_("Continue without stepping"),
+        N_("Continue the agent"),
         group="run",
         shortcut="F5",
         icon="play",
