@@ -55,6 +55,8 @@ class StepBar(QFrame):
         """The root run, when a person paused it, or asked it to pause, and nothing waits for a step. One that was cut
         off says so in the transcript.
         """
+        self._stepping = False
+        """Whether step mode is on."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -107,9 +109,11 @@ class StepBar(QFrame):
                 await self._release(step.run_id)
 
     def _on_run(self, run_id: str, status: str) -> None:
-        if run_id == self._caught and status == "paused":
-            self._caught = ""
-            # a run paused by step mode becomes a stepping run, which waits before its next step
+        if self._stepping and status == "paused":
+            if run_id == self._caught:
+                self._caught = ""
+            # A run paused by step mode becomes a stepping run, which waits before its next step; so does each
+            # sub-agent, which may pause later than its parent.
             self.bridge.jobs.start(self.bridge.engine.stepping.from_pause(run_id))
         self._debouncer.ask()
 
@@ -179,7 +183,7 @@ class StepBar(QFrame):
 
         A run that a person paused stays so; with step mode off it takes no single steps afterwards.
         """
-        self._caught = ""
+        self._stepping, self._caught = on, ""
         if not on and self.waiting:
             self.run_on()
         elif not on and self.paused is not None:

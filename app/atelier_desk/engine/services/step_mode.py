@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.journal.journal import run_events
@@ -78,7 +79,10 @@ class SteppingService(Service):
         """
         if not await self._by_hand(run_id):
             return False
-        await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        try:
+            await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        except ConflictError:  # meanwhile it was turned with its parent, or continued
+            return False
         return True
 
     async def _at_rest(self, workflow_id: str) -> bool:
