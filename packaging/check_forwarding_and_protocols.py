@@ -31,7 +31,7 @@ defines what may be read.
 """
 REMAINING = {
     "cli": 2,
-    "desktop": 37,
+    "desktop": 36,
     "domain": 3,
     "knowledge": 1,
     "llm": 13,

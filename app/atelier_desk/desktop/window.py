@@ -26,6 +26,7 @@ from atelier_desk.desktop.sidebar.sidebar_dock import SideColumn
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, bind, bind_text, control
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.support.i18n import N_, _
@@ -406,7 +407,7 @@ class MainWindow(WindowActions):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.actions_.fill(menu)
         button = self.sidebar.foot.menu
-        menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
+        popup_from(button, menu, button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
     def _on_shown(self, workflow_id: str) -> None:
         self.sidebar.select(workflow_id)

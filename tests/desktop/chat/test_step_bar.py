@@ -13,12 +13,14 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.step_bar import StepBar
+from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.helpers.fake_bridge import FakeBridge
 from tests.helpers.runs_without_driver import agent
+from tests.helpers.scripted_teams import begin, calculate, scripts, spawn
 from tests.helpers.tool_calls import tool_call
 
 SUM = tool_call("CalculatorTool", "c1", operation="eval", expression="6*7")
@@ -154,6 +156,39 @@ async def paused_by_hand(harness: StepBarHarness) -> str:
     return run_id
 
 
+async def test_a_requested_pause_is_shown_during_the_step_and_can_be_withdrawn(harness: StepBarHarness) -> None:
+    harness.model.gate = asyncio.Event()
+    run_id = await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    for _ in range(2):
+        harness.bar.pause()
+        await harness.until_text("Tester pauses after this step.")
+    assert harness.bar.can_continue
+    harness.press("step-run-on")
+    await harness.until(lambda: harness.bar.isHidden())
+    harness.bar.pause()
+    await harness.until_text("Tester pauses after this step.")
+    harness.model.gate.set()
+    await harness.until_text("Tester is paused.")
+    harness.press("step-run-on")
+    handle = harness.engine.runs.state_of(run_id)
+    assert handle is not None
+    await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+    await harness.until(lambda: harness.bar.isHidden())
+    assert harness.bridge.errors == []
+
+
+async def test_a_pause_requested_in_the_last_step_is_not_left_behind(harness: StepBarHarness) -> None:
+    harness.model._steps = ["It is 42."]
+    harness.model.gate = asyncio.Event()
+    await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    harness.bar.pause()
+    await harness.until_text("Tester pauses after this step.")
+    harness.model.gate.set()
+    await harness.until(lambda: harness.bar.isHidden())
+
+
 async def test_turning_step_mode_off_does_not_continue_a_paused_run(harness: StepBarHarness) -> None:
     run_id = await paused_by_hand(harness)
     harness.bar.set_stepping(False)
@@ -174,6 +209,42 @@ async def test_step_mode_for_a_paused_run_offers_its_next_step(harness: StepBarH
     handle = harness.engine.runs.state_of(run_id)
     assert handle is not None
     await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+async def test_step_mode_holds_the_sub_agents_of_a_running_run(qtbot: QtBot, tmp_path: Path, at_work: bool) -> None:
+    """One that works at that moment, and one whose call waits for approval."""
+    helper = ScriptedModel([[calculate("c1", "6*7")], "It is 42."], gate=asyncio.Event())
+    factory = scripts(Tester=[[spawn("s1", "Helper")], "Done."], Helper=helper)
+    async with Atelier.open(tmp_path, model_factory=factory) as engine:
+        await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
+        harness = StepBarHarness(engine, helper)
+        qtbot.addWidget(harness.bar)
+        harness.workflow, run_id = await begin(engine, approval="auto" if at_work else "manual")
+        harness.bar.set_workflow(harness.workflow)
+        assert helper.gate is not None
+        if not at_work:
+            helper.gate.set()
+            await engine.runs.wait(run_id)
+            (asked,) = await engine.approvals.pending()  # to start the helper
+            await engine.approvals.approve(asked.id)
+            await harness.until(lambda: len(helper.requests) == 1)
+            await engine.runs.wait(run_id)
+            (asked,) = await engine.approvals.pending()
+        await harness.until(lambda: len(helper.requests) == 1)
+        harness.bar.set_stepping(True)
+        await harness.until(lambda: not harness.bar._caught)
+        if at_work:
+            helper.gate.set()
+        else:
+            await engine.approvals.approve(asked.id)
+        await harness.until_text("Next: Helper runs “Calculator”.")
+        harness.bar.set_stepping(False)
+        handle = engine.runs.state_of(run_id)
+        assert handle is not None
+        await harness.until(lambda: handle.current.status is RunStatus.COMPLETED)
+        assert harness.bridge.errors == []
+        harness.bar.bridge.ready = False
 
 
 async def test_an_interrupted_run_is_resumed_only_in_the_transcript(harness: StepBarHarness) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
+from atelier_desk.desktop.command_palette.palette import Command
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.domain.provider import ModelInfo
@@ -144,8 +145,15 @@ async def test_a_palette_opened_during_start_offers_only_possible_actions(progra
     palette = window._palette
     assert palette is not None
     QTest.keyClicks(palette.field, "replay")
-    assert "Replay the run" not in titles(palette.list)
+
+    def replay() -> Command:
+        rows = palette.list.rows
+        found: list[Command] = [palette.list.value(rows.index(row, 0)) for row in palette.list.lines()]
+        return next(each for each in found if each.key == "replay-run")
+
+    assert not replay().enabled
+    assert replay().hint == "Not available now"
     await program.start(workflow="w1")
-    qtbot.waitUntil(lambda: "Replay the run" in titles(palette.list))
+    qtbot.waitUntil(lambda: replay().enabled)
     assert palette.field.text() == "replay"
     palette.hide()

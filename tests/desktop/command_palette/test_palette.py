@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.command_palette.palette import Command, CommandPalette, score
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec, action
+from atelier_desk.desktop.widgets.list_rows import RowRole
 
 
 class Window(QMainWindow):
@@ -89,6 +90,29 @@ def test_disabled_actions_are_not_offered(window: Window) -> None:
     palette = CommandPalette(registry, window)
     palette.popup()
     assert lines(palette) == ["Search everywhere"]
+
+
+def test_a_search_finds_a_disabled_action_grey_with_its_reason_and_runs_nothing_else(window: Window) -> None:
+    registry = ActionRegistry(window)
+    registry.add(
+        ActionSpec("pause", "Pause the agent", "run", unavailable="Nothing is running"),
+        lambda: window.triggered.append("pause"),
+    ).setEnabled(False)
+    registry.add(
+        ActionSpec("step-mode", "Step mode", "run", keywords="pause"), lambda: window.triggered.append("step-mode")
+    )
+    palette = CommandPalette(registry, window)
+    palette.popup()
+    QTest.keyClicks(palette.field, "pause")
+    assert lines(palette) == ["Pause the agent", "Step mode"]
+    row = palette.list.rows.index(0, 0).data(RowRole)
+    assert (row.colour, row.end) == ("muted", "Nothing is running")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.triggered == []
+    assert palette.isVisible()
+    QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.triggered == ["step-mode"]
 
 
 def test_a_name_cannot_be_registered_twice(window: Window) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.main_window.action_registry import registry_of
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.support.i18n import N_, _
 
@@ -70,7 +71,7 @@ class MoreButton(IconButton):
                 for name in names:
                     registry[name].setIcon(theme().icon(icons[name]))
                     menu.addAction(registry[name])
-        menu.popup(self.mapToGlobal(QPoint(self.width() - menu.sizeHint().width(), self.height())))
+        popup_from(self, menu, self.mapToGlobal(QPoint(self.width() - menu.sizeHint().width(), self.height())))
         return menu
 
     def _add_efforts(self, menu: QMenu) -> None:

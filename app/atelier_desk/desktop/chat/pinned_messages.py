@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.message_actions import brief
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class PinnedMessages(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._fill(menu)
         anchor = self._anchor
-        menu.popup(anchor.mapToGlobal(QPoint(anchor.width() - menu.sizeHint().width(), anchor.height())))
+        at = anchor.mapToGlobal(QPoint(anchor.width() - menu.sizeHint().width(), anchor.height()))
+        popup_from(anchor, menu, at)
         menu.setActiveAction(menu.actions()[0])
         return menu
 

@@ -62,15 +62,6 @@ class RunControls(QObject):
         """Stop the running turn of a workflow, if any."""
         self._once("stop", workflow_id, lambda: self._bridge.engine.workflows.stop(workflow_id))
 
-    def pause_workflow(self, workflow_id: str) -> None:
-        """Pause the running turn of a workflow and its sub-agents, if any; the bar over the composer continues it."""
-
-        async def pause() -> None:
-            if run_id := await self._bridge.engine.workflows.active(workflow_id):
-                await self._bridge.engine.runs.steering.pause(run_id)
-
-        self._once("pause", workflow_id, pause)
-
     def _once(self, action: str, target: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
         """Ignored while the same request is in progress: a second click would meet a run that already continues."""
         self._bridge.jobs.once((action, target), work)

@@ -52,9 +52,11 @@ class StepBar(QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the
-        transcript.
+        """The root run, when a person paused it, or asked it to pause, and nothing waits for a step. One that was cut
+        off says so in the transcript.
         """
+        self._stepping = False
+        """Whether step mode is on."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -107,9 +109,11 @@ class StepBar(QFrame):
                 await self._release(step.run_id)
 
     def _on_run(self, run_id: str, status: str) -> None:
-        if run_id == self._caught and status == "paused":
-            self._caught = ""
-            # a run paused by step mode becomes a stepping run, which waits before its next step
+        if self._stepping and status == "paused":
+            if run_id == self._caught:
+                self._caught = ""
+            # A run paused by step mode becomes a stepping run, which waits before its next step; so does each
+            # sub-agent, which may pause later than its parent.
             self.bridge.jobs.start(self.bridge.engine.stepping.from_pause(run_id))
         self._debouncer.ask()
 
@@ -124,6 +128,15 @@ class StepBar(QFrame):
     def can_continue(self) -> bool:
         """Whether a run waits for a step or is paused."""
         return bool(self.waiting) or self.paused is not None
+
+    def pause(self) -> None:
+        """Pause the running turn in view and its sub-agents, if any, after their current step."""
+        self.bridge.jobs.once((self, "pause"), lambda: self._pause(self.workflow_id))
+
+    async def _pause(self, workflow_id: str) -> None:
+        if run_id := await self.bridge.engine.workflows.active(workflow_id):
+            await self.bridge.engine.runs.steering.pause(run_id)
+            await self._ask(workflow_id)
 
     def take_step(self) -> None:
         """Perform one step of every waiting run."""
@@ -170,7 +183,7 @@ class StepBar(QFrame):
 
         A run that a person paused stays so; with step mode off it takes no single steps afterwards.
         """
-        self._caught = ""
+        self._stepping, self._caught = on, ""
         if not on and self.waiting:
             self.run_on()
         elif not on and self.paused is not None:
@@ -194,7 +207,12 @@ class StepBar(QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            text = _("{agent} is paused.", agent=self.paused.agent_name)
+            name = self.paused.agent_name
+            text = (
+                _("{agent} pauses after this step.", agent=name)
+                if self.paused.pausing
+                else _("{agent} is paused.", agent=name)
+            )
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:

@@ -25,6 +25,9 @@ CORNER = 14
 """Corner radius, the same as that of its card."""
 MAX_RECENT = 20
 """Number of recent commands stored."""
+DISABLED = 30
+"""Added to the score of a disabled action: it stays above others that only search terms match, so that Enter on it does
+not run one of them."""
 MOST = 80
 """Maximum number of lines shown."""
 
@@ -37,6 +40,7 @@ class Command:
         hint: on the right: a shortcut, or the kind of item.
         key: identifies the command among the recent ones.
         group: its heading while the search field is empty.
+        enabled: False for one that only a search finds, greyed, with the reason as its hint.
     """
 
     text: str
@@ -46,6 +50,7 @@ class Command:
     keywords: str = ""
     key: str = ""
     group: str = ""
+    enabled: bool = True
 
 
 def score(needle: str, command: Command) -> int | None:
@@ -115,14 +120,15 @@ class CommandPalette(QDialog):
             Command(
                 made.text(),
                 made.trigger,
-                shortcut_text(made) or _(GROUPS[spec.group]),
+                (shortcut_text(made) or _(GROUPS[spec.group])) if made.isEnabled() else _(spec.unavailable),
                 spec.icon,
                 f"{spec.keywords} {found_by(spec.name, spec.text, GROUPS[spec.group])}",
                 spec.name,
                 _("Commands"),
+                made.isEnabled(),
             )
             for spec, made in self._registry
-            if made.isEnabled() and made.isVisible() and spec.name != "command-palette"
+            if made.isVisible() and spec.name != "command-palette"
         ]
         return [*found, *self._extra()]
 
@@ -142,7 +148,7 @@ class CommandPalette(QDialog):
         """The matches, best first; among equals, the most recently run."""
         places = {key: place for place, key in enumerate(self.recent)}
         scored = [
-            (value, places.get(command.key, MAX_RECENT), number)
+            (value if command.enabled else value + DISABLED, places.get(command.key, MAX_RECENT), number)
             for number, command in enumerate(self._commands)
             if (value := score(needle, command)) is not None
         ]
@@ -150,15 +156,18 @@ class CommandPalette(QDialog):
 
     def _all(self) -> Iterator[tuple[str, Iterable[tuple[ListRow, Command]]]]:
         """All commands by heading: recent ones first, then by group."""
-        known = {command.key: command for command in self._commands if command.key}
+        enabled = [command for command in self._commands if command.enabled]
+        known = {command.key: command for command in enabled if command.key}
         recent = [known[key] for key in self.recent if key in known][:RECENT]
         groups: dict[str, list[Command]] = {_("Recent"): recent} if recent else {}
-        for command in self._commands:
+        for command in enabled:
             groups.setdefault(command.group, []).append(command)
         for title, commands in groups.items():
             yield title if len(groups) > 1 else "", map(_line, commands[:MOST])
 
     def _run(self, command: Command) -> None:
+        if not command.enabled:
+            return
         self.hide()
         if command.key:
             self.recent = [command.key, *(key for key in self.recent if key != command.key)][:MAX_RECENT]
@@ -167,4 +176,5 @@ class CommandPalette(QDialog):
 
 
 def _line(command: Command, needle: str = "") -> tuple[ListRow, Command]:
-    return ListRow(command.text, end=command.hint, icon=command.icon, needle=needle), command
+    colour = "text" if command.enabled else "muted"
+    return ListRow(command.text, end=command.hint, icon=command.icon, needle=needle, colour=colour), command

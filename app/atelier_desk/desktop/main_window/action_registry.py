@@ -40,6 +40,7 @@ class ActionSpec(NamedTuple):
     Attributes:
         text: an English ``N_`` string.
         keywords: more search terms for the palette.
+        unavailable: why it is disabled while it is, an English ``N_`` string.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ActionSpec(NamedTuple):
     keywords: str = ""
     checkable: bool = False
     early: Early = ""
+    unavailable: str = N_("Not available now")
 
 
 def action(
@@ -62,11 +64,13 @@ def action(
     keywords: str = "",
     checkable: bool = False,
     early: Early = "",
+    unavailable: str = N_("Not available now"),
 ) -> Callable[[Method], Method]:
     """Make a window's method an action; it is called without arguments, or with the new state when checkable."""
 
     def register(method: Method) -> Method:
-        method._action_spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable, early)  # type: ignore[attr-defined]
+        spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable, early, unavailable)
+        method._action_spec = spec  # type: ignore[attr-defined]
         return method
 
     return register

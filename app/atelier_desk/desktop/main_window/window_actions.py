@@ -202,13 +202,21 @@ class WindowActions(ChildWindows):
     def pinned_messages(self) -> None:
         self.chat.pinned.open()
 
-    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
+    @action(
+        "stop-run",
+        N_("Stop the agent"),
+        group="run",
+        shortcut="Ctrl+.",
+        icon="circle-stop",
+        unavailable=N_("Nothing is running"),
+    )
     def stop_run(self) -> None:
         self.chat.stop()
 
-    @action("pause-run", N_("Pause the agent"), group="run", icon="pause")
+    @action("pause-run", N_("Pause the agent"), group="run", icon="pause", unavailable=N_("Nothing is running"))
     def pause_run(self) -> None:
-        self.chat.steering.pause_workflow(self.chat.workflow_id)
+        if self.conductor is not None:
+            self.conductor.step_bar.pause()
 
     @action(
         "step-mode",
@@ -223,12 +231,26 @@ class WindowActions(ChildWindows):
         if self.conductor is not None:
             self.conductor.set_step_mode(on)
 
-    @action("next-step", N_("Next step"), group="run", shortcut="F10", icon="step-forward")
+    @action(
+        "next-step",
+        N_("Next step"),
+        group="run",
+        shortcut="F10",
+        icon="step-forward",
+        unavailable=N_("Nothing waits for a step"),
+    )
     def next_step(self) -> None:
         if self.conductor is not None:
             self.conductor.step_bar.take_step()
 
-    @action("run-on", N_("Continue without stepping"), group="run", shortcut="F5", icon="play")
+    @action(
+        "run-on",
+        N_("Continue the agent"),
+        group="run",
+        shortcut="F5",
+        icon="play",
+        unavailable=N_("Nothing is paused"),
+    )
     def run_on(self) -> None:
         if self.conductor is not None:
             self.conductor.step_bar.run_on()

@@ -15,6 +15,7 @@ from atelier_desk.desktop.projects.graph.node_details import has_source
 from atelier_desk.desktop.projects.search_result_rows import result_row
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, hbox, label, vbox
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.search_field import SearchField
@@ -173,7 +174,7 @@ class SearchPage(QWidget):
             entry.triggered.connect(
                 lambda on, kind=kind: self.narrow(self.kinds | {kind} if on else self.kinds - {kind})
             )
-        menu.popup(self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
+        popup_from(self.kind_button, menu, self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
 
     def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
         """Find only these kinds; none means all."""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.support.i18n import N_, _
@@ -113,7 +114,7 @@ class ApprovalButtons(QWidget):
 
     def _open_menu(self) -> None:
         menu = self.scope_menu()
-        menu.popup(self.scope.mapToGlobal(QPoint(0, self.scope.height() + 2)))
+        popup_from(self.scope, menu, self.scope.mapToGlobal(QPoint(0, self.scope.height() + 2)))
 
     def _elide(self) -> None:
         full = self._width - theme().px(PADDING)

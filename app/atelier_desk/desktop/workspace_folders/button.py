@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.desktop.widgets.untrusted_links import add_address
@@ -82,7 +83,7 @@ class FolderButton(Picker):
             entry.triggered.connect(lambda _on=False, folder=folder: self._controller.grant([folder]))
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant folder access…"), self._controller.ask)
-        menu.popup(self.mapToGlobal(QPoint(0, self.height())))
+        popup_from(self, menu, self.mapToGlobal(QPoint(0, self.height())))
 
     def _show(self) -> None:
         folders = self._controller.folders

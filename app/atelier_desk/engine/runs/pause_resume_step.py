@@ -102,7 +102,7 @@ class Steering:
             # The requested pause has not happened yet: withdraw it.
             live.driver.pause_requested = False
             if below:
-                await self._resume_below(live, mode)
+                await self._resume_below(live, mode, steps)
             return
         if live.handle.current.failed:
             # No other turn may begin while checking that this is the newest one.
@@ -118,7 +118,7 @@ class Steering:
         else:
             await self._resume_run(live, raise_limits=raise_limits or {}, mode=mode, steps=steps, finish=finish)
         if below:
-            await self._resume_below(live, mode)
+            await self._resume_below(live, mode, steps)
 
     async def _resume_run(
         self,
@@ -186,11 +186,14 @@ class Steering:
 
         return await self._env.journal.append_together([live.handle, *(parent.handle for parent in above)], parts)
 
-    async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
-        """Resume runs below that were paused together with it, or interrupted by a kill."""
+    async def _resume_below(self, live: LiveRun, mode: RunMode | None, steps: int | None) -> None:
+        """Resume runs below that were paused together with it, or interrupted by a kill.
+
+        One that has not paused yet does not any more, except for stepping mode, which it can enter only then.
+        """
         for child in await self._runs.below(live):
             if child.driver is not None and child.at_work:
-                child.driver.pause_requested = False
+                child.driver.pause_requested = child.driver.pause_requested and mode is RunMode.STEPPING
                 continue
             lost = await lost_reply(self._env.repos, child.handle.run_id)
 
@@ -198,7 +201,7 @@ class Steering:
                 unheld = now.pause is None and not isinstance(next_step(now), Wait | Done)
                 cut_off = unheld or now.pause is PauseReason.INTERRUPTED
                 return (
-                    [RunResumed(mode=mode, steps=_steps_left(now)), *lost]
+                    [RunResumed(mode=mode, steps=_steps_left(now) if mode is None else steps), *lost]
                     if cut_off or now.pause is PauseReason.USER
                     else None
                 )

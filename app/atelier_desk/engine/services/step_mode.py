@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.journal.journal import run_events
@@ -25,6 +26,7 @@ class WaitingStep:
         root_run_id: for ``RunManager.step``, to let the whole team take one.
         tools: calls that would run, by tool name in order; empty if the model would be asked.
         titles: display names of those tools, in the same order; empty for a tool without a title.
+        pausing: a person asked it to pause, which it does after its current step.
     """
 
     run_id: str
@@ -33,6 +35,7 @@ class WaitingStep:
     depth: int
     tools: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    pausing: bool = False
 
 
 class SteppingService(Service):
@@ -58,14 +61,16 @@ class SteppingService(Service):
         return tuple(sorted(found, key=lambda step: step.depth))
 
     async def held(self, workflow_id: str) -> WaitingStep | None:
-        """Return the workflow's root run if a person paused it; otherwise None."""
+        """Return the workflow's root run if a person paused it, or asked it to pause; otherwise None."""
         run_id = self._context.runs.live.alive.get(workflow_id)
         if run_id is None or await self._at_rest(workflow_id):
             return None
         row = await self._context.repos.runs.get(run_id)
-        if row.status is not RunStatus.PAUSED or not await self._by_hand(run_id):
+        live = self._context.runs.live.get(run_id)
+        pausing = live is not None and live.at_work and live.driver is not None and live.driver.pause_requested
+        if not pausing and (row.status is not RunStatus.PAUSED or not await self._by_hand(run_id)):
             return None
-        return WaitingStep(run_id, run_id, row.agent_name, 0)
+        return WaitingStep(run_id, run_id, row.agent_name, 0, pausing=pausing)
 
     async def from_pause(self, run_id: str) -> bool:
         """Turn a paused run into a stepping one, which waits before its next step.
@@ -74,7 +79,10 @@ class SteppingService(Service):
         """
         if not await self._by_hand(run_id):
             return False
-        await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        try:
+            await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        except ConflictError:  # meanwhile it was turned with its parent, or continued
+            return False
         return True
 
     async def _at_rest(self, workflow_id: str) -> bool:

@@ -28,6 +28,7 @@ from atelier_desk.desktop.widgets import (
     tint,
     vbox,
 )
+from atelier_desk.desktop.widgets.button_menu import popup_from
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
 from atelier_desk.support.i18n import N_, _
@@ -231,7 +232,8 @@ class Composer(QFrame):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(theme().icon("file-text"), _("Files…"), self.pick).setObjectName("attach-files")
         menu.addAction(theme().icon("folder"), _("Folder…"), self.pick_folder).setObjectName("attach-folder")
-        menu.popup(self.attach.mapToGlobal(self.attach.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
+        at = self.attach.mapToGlobal(self.attach.rect().topLeft()) - QPoint(0, menu.sizeHint().height())
+        popup_from(self.attach, menu, at)
         menu.setActiveAction(menu.actions()[0])
         return menu
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, hbox
+from atelier_desk.desktop.widgets.button_menu import paint_after
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -55,6 +56,7 @@ class MemoryFilters(QWidget):
         self._clear_action.triggered.connect(lambda *_: self.clear())
         self._menu.addAction(self._clear_action)
         self.button.setMenu(self._menu)
+        paint_after(self.button, self._menu)
         self._summary = control(ElidedLabel("", self), "memory-filter-summary", look="small")
         self._clear = control(
             IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear
