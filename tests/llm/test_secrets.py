@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -292,3 +294,22 @@ def test_a_file_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> N
     with pytest.raises(OSError, match="over 4 MiB"):
         file.write({f"n:{number}": "k" * 16_384 for number in range(300)})
     assert set(file.entries()) == {"Old", "Other"}
+
+
+CRASH = """
+import os, resource
+above = resource.getrlimit(resource.RLIMIT_CORE)[1]
+resource.setrlimit(resource.RLIMIT_CORE, (above, above))
+from atelier_desk.llm.secrets import KeyVault
+KeyVault(environ={}, session=True).set("lab", "zq-Core-" + "0123456789abcdef")
+print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
+os.abort()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no core dumps")
+def test_a_crash_leaves_no_core_dump_with_a_key(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", CRASH], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
+    assert ran.returncode < 0
+    assert list(tmp_path.iterdir()) == []

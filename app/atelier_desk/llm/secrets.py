@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +19,9 @@ from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
 from atelier_desk.llm.secret_encodings import base64_forms, compact_forms, plain_forms, replace_secrets
 from atelier_desk.support.i18n import N_
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
@@ -59,6 +63,8 @@ def remember(secret: str) -> None:
     with _lock:
         if len(secret) < SHORTEST_SECRET or secret in _seen:
             return
+        if not _seen:
+            _write_no_core_dumps()
         _seen.add(secret)
         _forms = _with_forms(_forms, secret)
         _shortest_form = min(len(each) for forms in _forms for each in forms)
@@ -74,6 +80,13 @@ def remember(secret: str) -> None:
             {**heads, head: (*heads.get(head, ()), secret)},
             tuple(sorted(starts, key=len, reverse=True)),
         )
+
+
+def _write_no_core_dumps() -> None:
+    """From now on a crash writes no file of this process's memory, which has secrets in it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _with_forms(forms: tuple[tuple[str, ...], tuple[str, ...]], secret: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

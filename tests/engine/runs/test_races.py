@@ -29,6 +29,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
+from atelier_desk.engine.runs import pause_resume_step
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.database_engine import Outcome
 from atelier_desk.storage.writing.journal_commit import Commit
@@ -442,6 +443,38 @@ async def test_a_retried_failed_run_is_the_active_one(open_atelier: Opener) -> N
         assert atelier.runs.live.alive.get(workflow_id) == run_id
         gate.set()
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_run_that_fails_while_somebody_continues_it_is_not_taken_up_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has ended then, and another turn may have begun."""
+    gate, looked, answer = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    model = ScriptedModel([[calculate("a", "1+1")], ValueError("odd"), "never"], gate=gate)
+    look = pause_resume_step.lost_reply
+
+    async def slowly(*args: Any) -> Any:
+        if not looked.is_set():
+            looked.set()
+            await answer.wait()
+        return await look(*args)
+
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier)
+        while not model.requests:
+            await asyncio.sleep(0)
+        await atelier.runs.steering.pause(run_id)
+        gate.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        monkeypatch.setattr(pause_resume_step, "lost_reply", slowly)
+        first = asyncio.create_task(atelier.runs.steering.resume(run_id))
+        await looked.wait()
+        await atelier.runs.steering.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.ERROR
+        answer.set()
+        with pytest.raises(ConflictError, match="has ended"):
+            await first
+        assert len(model.requests) == 2
 
 
 async def test_a_turn_of_another_workflow_is_not_regenerated_here(open_atelier: Opener) -> None:

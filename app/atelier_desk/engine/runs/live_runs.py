@@ -154,7 +154,9 @@ class LiveRuns:
         """Make sure that summaries in a run's conversation have their replaced entries, so that they can be undone."""
         state = live.handle.current
         if not complete(state.conversation):
-            before = await self.conversations.before(state.previous_run_id, whole=True)
+            # Like loading it, by the row: the journal of an imported workflow may name a run of another one.
+            row = await self._env.repos.runs.get(state.run_id)
+            before = await self.conversations.before(row.previous_run_id, whole=True)
             live.handle.history, live.handle.stale = before.history, True
             await self._env.journal.refresh(live.handle)
 

@@ -129,20 +129,18 @@ class Steering:
         steps: int | None,
         finish: bool,
     ) -> None:
-        _check_resumable(live)  # before more may be spent
+        failed = live.handle.current.failed
+        _check_resumable(live, failed)  # before more may be spent
         if LimitKind.MONTH in raise_limits and self._env.month.raise_limit is not None:
             await self._env.month.raise_limit(raise_limits[LimitKind.MONTH])
         if LimitKind.UNPRICED in raise_limits and self._env.month.allow_unpriced is not None:
             await self._env.month.allow_unpriced()
         # Both hold for everything, not for the run.
         raise_limits = {kind: amount for kind, amount in raise_limits.items() if kind not in EVERYTHING}
-        failed = live.handle.current.failed
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
 
         def decide(now: RunState) -> list[EventBody] | None:
-            _check_resumable(live)
-            if now.status.final and not failed:
-                raise ConflictError(ENDED)
+            _check_resumable(live, failed)
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # Only the person or run it waits for can make it continue.
                 return None
@@ -272,9 +270,14 @@ def _steps_left(state: RunState) -> int | None:
     return None if state.pause is PauseReason.STEP else state.steps
 
 
-def _check_resumable(live: LiveRun) -> None:
-    """Raise ConflictError if a run is at work or has ended; one that could not reach its model has not."""
+def _check_resumable(live: LiveRun, failed: bool) -> None:
+    """Raise ConflictError if a run is at work or has ended; one that could not reach its model has not.
+
+    Args:
+        failed: that was so when resuming began. One that fails meanwhile has ended: another turn may begin after it.
+    """
+    now = live.handle.current
     if live.at_work:
         raise ConflictError(N_("This run is already in progress."))
-    if live.handle.current.status.final and not live.handle.current.failed:
+    if now.status.final and not (failed and now.failed):
         raise ConflictError(ENDED)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
@@ -27,7 +27,10 @@ from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
     ChildrenPlanned,
+    ChildStarted,
     EventBody,
+    ModelReplied,
+    QuestionAsked,
     QueueChanged,
     RunEvent,
     RunStarted,
@@ -137,6 +140,7 @@ def check(file: WorkflowFile) -> None:
     rows += [each.report for each in file.reports]
     # Displaying another version of a turn creates rows from these.
     rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
+    rows += [event.body.question for event in file.events if isinstance(event.body, QuestionAsked)]
     if file.workflow.head_run_id not in runs | {None}:
         raise _damaged(f"it shows the unknown run {file.workflow.head_run_id}")
     for row in rows:
@@ -183,9 +187,29 @@ def _check_order(file: WorkflowFile) -> None:
         order.prepare()
     except CycleError as error:
         raise _damaged(f"run {error.args[1][0]} follows itself") from None
-    parents = {run.id: run.parent_run_id for run in file.runs}
-    if (other := next((id for id, body in started if body.parent_run_id != parents.get(id)), None)) is not None:
-        raise _damaged(f"run {other} names another parent in its journal")
+    rows = {run.id: run for run in file.runs}
+    for run_id, body in started:
+        row = rows.get(run_id)
+        if row is None or body.parent_run_id != row.parent_run_id:
+            raise _damaged(f"run {run_id} names another parent in its journal")
+        # It could name a run of another workflow, whose conversation would be continued.
+        if body.previous_run_id != row.previous_run_id:
+            raise _damaged(f"run {run_id} names another previous run in its journal")
+        if (body.correlation_id or run_id) != (row.correlation_id or run_id):
+            raise _damaged(f"run {run_id} names another team in its journal")
+    _check_sub_agents(file, rows)
+
+
+def _check_sub_agents(file: WorkflowFile, rows: Mapping[str, Run]) -> None:
+    """Check that each run's sub-agents are those of its journal: a run is stopped and deleted with those below it."""
+    for event in file.events:
+        body = event.body
+        begun = (body.child_id,) if isinstance(body, ChildStarted) else ()
+        planned = tuple(plan.id for plan in body.children) if isinstance(body, ChildrenPlanned) else ()
+        for each in (*begun, *planned):
+            row = rows.get(each)
+            if row.parent_run_id != event.run_id if row is not None else each in begun:
+                raise _damaged(f"run {event.run_id} names the sub-agent {each}, which is not one of its own")
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
@@ -210,7 +234,7 @@ def _without_grants(file: WorkflowFile, settings: Settings) -> WorkflowFile:
     No file grants a folder of this machine, lets an agent work unasked or start more sub-agents than the settings
     allow; a person does. Calls approved there that have not begun are asked about again (``imported_runs.held``).
     """
-    lineages = _lineages(file)
+    lineages, frames = _lineages(file), {each.id for each in file.frames}
     # Its messages and memories are outside content. A name that looks like a file path could count as being in a
     # trusted folder.
     name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
@@ -218,7 +242,9 @@ def _without_grants(file: WorkflowFile, settings: Settings) -> WorkflowFile:
     events = tuple(
         event.model_copy(
             update={
-                "body": _marked(_body_without_grants(event.body, settings, tainted, lineages.get(event.run_id, ())))
+                "body": _marked(
+                    _body_without_grants(event.body, settings, tainted, lineages.get(event.run_id, ())), frames
+                )
             }
         )
         for event in file.events
@@ -239,8 +265,12 @@ def _without_grants(file: WorkflowFile, settings: Settings) -> WorkflowFile:
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
 
 
-def _marked(body: EventBody) -> EventBody:
-    """Return an event that says that what it used was not used here."""
+def _marked(body: EventBody, frames: Collection[str]) -> EventBody:
+    """Return an event that says that what it used was not used here, and names no system message of another workflow,
+    which would be shown and copied.
+    """
+    if isinstance(body, ModelReplied) and body.frame not in frames:
+        body = body.model_copy(update={"frame": ""})
     usage = getattr(body, "usage", None)
     return body.model_copy(update={"imported": True}) if isinstance(usage, Usage) and usage.was_used else body
 
