@@ -252,7 +252,7 @@ async def test_cards_show_how_long_they_wait(shown: Show, monkeypatch: pytest.Mo
     clock = child(inbox.pane, MinuteClock)
     assert clock.isActive()
     clock.timeout.emit()
-    assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"
+    assert inbox.find("inbox-where-q4").text() == "3 minutes ago · One"
     inbox.pane.hide()
     assert not clock.isActive()
     inbox.window.deleteLater()
