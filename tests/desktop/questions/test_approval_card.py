@@ -402,6 +402,28 @@ async def test_in_a_low_pane_the_buttons_have_priority_over_the_content(scene: M
     assert s.find("approval-scope").geometry().bottom() < s.card.buttons.height(), "the last button is cut"
 
 
+@pytest.mark.parametrize("command", ["make build", "rm -rf build && make build && " * 5 + "ls"])
+async def test_the_details_have_six_lines_in_a_small_window_with_large_french_text(
+    scene: MakeScene, command: str
+) -> None:
+    """Below a long sentence they have them by scrolling with it; a short one stays above them."""
+    set_language("fr")
+    theme().set_scale(150)
+    details = {"commands": [{"text": part, "kind": "writes"} for part in command.split(" && ")]}
+    shown = Presentation(summary=CallText(text="Run “{command}”", params={"command": command}))
+    s = scene(asks(tool="run_command", operation="", presentation=shown, details=details), 620)
+    s.card.limit_height(400)
+    await settle(30)
+    area, title = s.find("approval-scroll"), s.find("approval-title")
+    assert s.card.height() <= 400
+    assert area.height() >= 6 * s.card.fontMetrics().lineSpacing()
+    assert s.card.rect().contains(title.mapTo(s.card, title.rect().bottomRight())), "the sentence is in sight"
+    assert s.find("approval-scope").geometry().bottom() < s.card.buttons.height(), "the last button is cut"
+    s.card.limit_height(900)
+    await settle(30)
+    assert not area.isAncestorOf(title), "with room for both it never scrolls away"
+
+
 async def test_two_cards_of_a_request_share_input_and_decision(scene: MakeScene) -> None:
     s = scene(asks())
     other = s.add(asks())

@@ -25,7 +25,7 @@ from atelier_desk.desktop.questions.approval_header import ApprovalHeader
 from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, control, label, vbox
+from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import sends
 from atelier_desk.domain import limits
@@ -51,6 +51,7 @@ class ApprovalCard(ApprovalFrame):
 
     decided = Signal(str)
     previewed = Signal()
+    head: ApprovalHeader
 
     def __init__(self, bridge: Bridge, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent, "approval-card")
@@ -68,14 +69,15 @@ class ApprovalCard(ApprovalFrame):
         self.approvals.watch(self, self.request)
         self._preview_changes()
 
+    def _make_head(self) -> ApprovalHeader:
+        head = ApprovalHeader(self)
+        head.show_requested.connect(lambda: self.show_requested.emit(self.request.workflow_id))
+        return head
+
     def _build(self) -> None:
-        self.head = ApprovalHeader(self)
-        self.head.show_requested.connect(lambda: self.show_requested.emit(self.request.workflow_id))
         self.area.setObjectName("approval-scroll")
         self._error.setObjectName("approval-error")
         self._make_body(self.body)
-        self.column.addWidget(self.head)
-        self.column.addWidget(self.area, 1)
         self.column.addWidget(self._error)
         self.reason = AnswerField(1, self, limit=limits.APPROVAL_NOTE, most=3)
         control(
@@ -106,16 +108,7 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self.refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        vbox(
-            body,
-            self._decision,
-            self._why,
-            self._changes,
-            self._details,
-            self.arguments,
-            1,
-            spacing=8,
-        )
+        fill(self.details, self._decision, self._why, self._changes, self._details, self.arguments, 1)
 
     def show_request(self, request: ApprovalRequest) -> None:
         """Update the request; typed text is preserved while it is pending."""

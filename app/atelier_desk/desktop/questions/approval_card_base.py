@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLayout, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
@@ -38,6 +38,8 @@ LEAST_CARD = 220
 """A card may always be this high, in logical pixels at 100 %: in a lower view the surroundings scroll."""
 LEAST_BODY = 20
 """Minimum height of the scrolled part, in logical pixels at 100 %: in a low pane the buttons take precedence."""
+LINES = 6
+"""Lines of details below which the head scrolls with them, so that they have its room."""
 LEAST_WIDTH = 120
 """Minimum width in pixels, regardless of text size: panes may be narrow."""
 SIDE = 12
@@ -46,7 +48,9 @@ RING = 2.5
 
 
 class ApprovalFrame(QFrame):
-    """A head, a scrolled part (``body``), an error and buttons, which subclasses add to ``column``.
+    """A head, a scrolled part (``body``), an error and buttons.
+
+    Subclasses fill ``head`` and ``details``, and add error and buttons to ``column``.
 
     ``fit(width)`` sets and returns the height for that width; in an ordinary layout the card does so when it is
     resized.
@@ -82,6 +86,11 @@ class ApprovalFrame(QFrame):
         mark(self.body, "plain")
         self.area.setWidget(self.body)
         self.body.relaid.connect(self.refit)
+        self.head = self._make_head()
+        self.details = vbox(None, spacing=8)
+        self._scrolled = vbox(self.body, self.details, spacing=self.column.spacing())
+        self.column.addWidget(self.head)
+        self.column.addWidget(self.area, 1)
         self._error = label("", "error", self, wrap=True)
         self._error.hide()
         loosen(self._error)
@@ -89,6 +98,10 @@ class ApprovalFrame(QFrame):
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._check)
         self.approvals.changed.connect(self._check)
+
+    def _make_head(self) -> QWidget:
+        """Create the head: what is requested."""
+        raise NotImplementedError
 
     def _check(self, *_args: object) -> None:
         """Enable or disable the buttons."""
@@ -125,20 +138,16 @@ class ApprovalFrame(QFrame):
         edges = self.column.contentsMargins()
         inner = width - edges.left() - edges.right() - 2
         self._arrange(inner)
-        content = self.body.layout()
-        needed = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
-        self.area.setFixedHeight(needed)
-        for index in range(self.column.count()):
-            # Arranged for another width, a part keeps its height for this one until Qt lays it out again.
-            if (item := self.column.itemAt(index)) is not None and (part := item.widget()) is not None:
-                part.updateGeometry()
-        self.column.invalidate()
-        total = (
-            self.column.totalHeightForWidth(width)
-            if self.column.hasHeightForWidth()
-            else self.column.totalSizeHint().height()
-        )
-        over = total - (self.default_limit() if self._most is None else max(self._most, theme().px(LEAST_CARD)))
+        total, needed = self._measure(width, inner)
+        most = self.default_limit() if self._most is None else max(self._most, theme().px(LEAST_CARD))
+        over = total - most
+        details = self._height(self.details, inner)
+        room = most - (total - details)
+        scrolls = over > 0 and room < min(details, LINES * self.fontMetrics().lineSpacing())
+        if scrolls != (self.head.parentWidget() is self.body):
+            (self._scrolled if scrolls else self.column).insertWidget(0, self.head)
+            total, needed = self._measure(width, inner)
+            over = total - most
         if over > 0:
             shown = max(min(needed, theme().px(LEAST_BODY)), needed - over)
             total -= needed - shown
@@ -151,6 +160,26 @@ class ApprovalFrame(QFrame):
         if total != self.minimumHeight() or total != self.maximumHeight():
             self.setFixedHeight(total)
         return total
+
+    def _measure(self, width: int, inner: int) -> tuple[int, int]:
+        """The heights of the whole card and of its scrolled part if nothing is cut."""
+        needed = self._height(self._scrolled, inner)
+        self.area.setFixedHeight(needed)
+        for index in range(self.column.count()):
+            # Arranged for another width, a part keeps its height for this one until Qt lays it out again.
+            if (item := self.column.itemAt(index)) is not None and (part := item.widget()) is not None:
+                part.updateGeometry()
+        self.column.invalidate()
+        total = (
+            self.column.totalHeightForWidth(width)
+            if self.column.hasHeightForWidth()
+            else self.column.totalSizeHint().height()
+        )
+        return total, needed
+
+    @staticmethod
+    def _height(content: QLayout, width: int) -> int:
+        return max(content.heightForWidth(width), content.minimumHeightForWidth(width))
 
     def refit(self) -> None:
         """Fit after the layouts have settled."""

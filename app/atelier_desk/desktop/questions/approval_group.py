@@ -147,21 +147,28 @@ class ApprovalGroup(ApprovalFrame):
         self.approvals.draft_changed.connect(self._check)
         bind(self._show)
 
-    def _build(self) -> None:
-        self._icon = PlainLabel(parent=self)
-        self._title = control(label("", "strong", self, wrap=True), "approval-group-title")
-        self._lineage = control(label("", "small", self, wrap=True), "approval-group-lineage")
+    def _make_head(self) -> QWidget:
+        head = QWidget(self)
+        self._icon = PlainLabel(parent=head)
+        self._title = control(label("", "strong", head, wrap=True), "approval-group-title")
+        self._lineage = control(label("", "small", head, wrap=True), "approval-group-lineage")
         for text in (self._title, self._lineage):
             loosen(text)
-        self._place = control(ElidedLabel("", self), look="small")
+        self._place = control(ElidedLabel("", head), look="small")
         self.show_button = control(
-            IconButton("message-square", N_("Show the workflow"), self, size=13),
+            IconButton("message-square", N_("Show the workflow"), head, size=13),
             "approval-group-show",
             on=lambda: self.show_requested.emit(self.workflow_id),
         )
+        line = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
+        below = hbox(None, (self._place, 1), self.show_button, spacing=4)
+        vbox(head, line, self._lineage, below, spacing=4)
+        return head
+
+    def _build(self) -> None:
         self.area.setObjectName("approval-group-scroll")
         self._error.setObjectName("approval-group-error")
-        self._list = vbox(self.body, spacing=10)
+        self.details.setSpacing(10)
         self.allow = control(QPushButton(self), "approval-allow-all", look="primary", on=self._allow_pressed)
         self.reject = control(QPushButton(self), "approval-reject-all", on=self._reject_pressed)
         buttons = FlowLayout(None, 8)
@@ -169,9 +176,7 @@ class ApprovalGroup(ApprovalFrame):
             button.setAutoDefault(False)
             button.installEventFilter(self)
             buttons.addWidget(button)
-        line = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
-        below = hbox(None, (self._place, 1), self.show_button, spacing=4)
-        fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
+        fill(self.column, self._error, buttons)
 
     @property
     def requests(self) -> list[ApprovalRequest]:
@@ -189,14 +194,14 @@ class ApprovalGroup(ApprovalFrame):
             return
         for key in [key for key in self.lines if key not in current]:
             line = self.lines.pop(key)
-            self._list.removeWidget(line)
+            self.details.removeWidget(line)
             line.hide()
             line.deleteLater()
         for place, (key, request) in enumerate(current.items()):
             if key not in self.lines:
                 self.lines[key] = line = GroupLine(request, self)
                 self.approvals.watch(self, request)
-                self._list.insertWidget(place, line)
+                self.details.insertWidget(place, line)
                 line.show()
         self.lines = {key: self.lines[key] for key in current}
         self.moved()
@@ -252,7 +257,7 @@ class ApprovalGroup(ApprovalFrame):
         self._title.setText(title)
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
-        self._place.setText(f"{self._where} · {ago(requests[0].created_at)}")
+        self._place.setText(f"{ago(requests[0].created_at)} · {self._where}")
         self._place.setVisible(bool(self._where))
         self.show_button.setVisible(bool(self._where))
         count = len(requests)

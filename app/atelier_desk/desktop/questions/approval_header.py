@@ -94,7 +94,7 @@ class ApprovalHeader(QWidget):
         self._undo.setVisible(bool(undo))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
-        self._place.setText(f"{where} · {ago(request.created_at)}")
+        self._place.setText(f"{ago(request.created_at)} · {where}")
         self._place.setVisible(bool(where))
         self.show_button.setVisible(bool(where))
         self._waits = request.status is ApprovalStatus.PENDING

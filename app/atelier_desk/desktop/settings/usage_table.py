@@ -23,8 +23,6 @@ LEAST_ROWS, MOST_ROWS = 3, 14
 NAME = 130
 """Minimum width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-LESSER = (1, 6, 4)
-"""Columns hidden first if there is no room: requests, time, received. The tool tip of the name has their figures."""
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -33,16 +31,13 @@ class UsageTable(QTableWidget):
 
     ``show_groups`` fills it; ``named`` returns a group's label.
 
-    Usage and cost are visible without horizontal scrolling: in a narrow window lesser columns are hidden
-    (``LESSER``).
+    In a narrow window it scrolls sideways; usage and cost come first.
     """
 
     def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget) -> None:
         super().__init__(0, 7, parent)
         self.setObjectName("usage-table")
         self._named = named
-        self._heads: tuple[str, ...] = ()
-        self._wanted: dict[int, int] = {}
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
@@ -54,8 +49,8 @@ class UsageTable(QTableWidget):
 
     def show_groups(self, groups: Sequence[UsageGroup], total_usage: UsageSum) -> None:
         """Fill the table with the groups and their total."""
-        self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Duration"))
-        for column, text in enumerate(self._heads):
+        heads = ("", _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Requests"), _("Duration"))
+        for column, text in enumerate(heads):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)
             self.setHorizontalHeaderItem(column, item)
@@ -63,11 +58,12 @@ class UsageTable(QTableWidget):
         self.setRowCount(len(rows))
         for row, (name, total) in enumerate(rows):
             usage = total.usage
-            counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
+            counts = (usage.tokens_input, usage.tokens_cached, usage.tokens_output)
             texts = [*map(number, counts)]
-            texts[2] = " · ".join(filter(None, (texts[2], saved_text(total))))
-            exact = (name, *texts, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
-            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_text(total, short=True), exact[-1])
+            texts[1] = " · ".join(filter(None, (texts[1], saved_text(total))))
+            rest = (number(total.requests), duration(total.duration_ms) if total.duration_ms else "–")
+            exact = (name, *texts, cost_text(total), *rest)
+            shown = (name, *map(tokens, counts), cost_text(total, short=True), *rest)
             for column, (text, tip) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
@@ -82,12 +78,6 @@ class UsageTable(QTableWidget):
         for column in range(self.columnCount()):
             if (total := self.item(self.rowCount() - 1, column)) is not None:
                 total.setFont(theme().font(13, 600))
-        for column in LESSER:
-            self.setColumnHidden(column, False)  # to be measured again
-        rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
-        self.setMinimumHeight(
-            self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4
-        )
         self._widen_names()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -95,26 +85,13 @@ class UsageTable(QTableWidget):
         self._widen_names()
 
     def _widen_names(self) -> None:
-        """Give the names the remaining width, with a minimum."""
+        """Give the names the remaining width, with a minimum, and the rows their height above the scroll bar."""
         header, least, room = self.horizontalHeader(), theme().px(NAME), self.viewport().width()
-        for column in range(1, self.columnCount()):
-            if not self.isColumnHidden(column):  # hidden columns report no preferred width
-                self._wanted[column] = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
-        used, hidden = sum(self._wanted.values()), set()
-        for column in LESSER:
-            if least + used > room:
-                hidden.add(column)
-                used -= self._wanted[column]
-        for column in LESSER:
-            self.setColumnHidden(column, column in hidden)
+        figures = range(1, self.columnCount())
+        used = sum(max(self.sizeHintForColumn(column), header.sectionSizeHint(column)) for column in figures)
         self.setColumnWidth(0, max(least, room - used))
-        for row in range(self.rowCount()):
-            name = self.item(row, 0)
-            if name is not None:
-                tip = [name.text(), *(self._figure(row, column) for column in sorted(hidden))]
-                name.setToolTip(plain_tip("\n".join(tip)))
-                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(tip))
-
-    def _figure(self, row: int, column: int) -> str:
-        item = self.item(row, column)
-        return _("{name}: {text}", name=self._heads[column], text=item.toolTip()) if item is not None else ""
+        rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
+        bar = self.horizontalScrollBar().sizeHint().height() if least + used > room else 0
+        self.setMinimumHeight(
+            header.sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + bar + 4
+        )

@@ -133,8 +133,8 @@ class QuestionCard(Card):
 
 
 def _place(workflow: str, when: datetime) -> str:
-    """Its workflow and age."""
-    return " · ".join(filter(None, (workflow, ago(when))))
+    """Its age and workflow, whose name may be long."""
+    return " · ".join(filter(None, (ago(when), workflow)))
 
 
 class ParentQuestionCard(Card):
