@@ -103,3 +103,11 @@ def test_unusable_options_are_refused(atelier: ProviderCli, options: list[str], 
     assert added.status == 2
     assert word in added.err
     assert "a-secret-value" not in added.err
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "“Name” may contain letters"), ("fr", "« Nom » ne peut comporter que des lettres")]
+)
+def test_an_error_names_the_field_as_the_window_does(cli: Cli, language: str, words: str) -> None:
+    failed = cli("--lang", language, "providers", "add", "a/b", "--kind", "openai", "--no-test")
+    assert words in failed.err.replace("\xa0", " ")

@@ -55,7 +55,7 @@ _DEFAULTS: dict[str, Any] = {
     "approvals.pending": [],
     "audit.page": AuditPage(),
     "tasks.list": [],
-    "teams.with_price": frozenset(),
+    "teams.missing_prices": {},
     "tools.list": [],
     "reports.list": [],
     "files.list": [],

@@ -128,6 +128,7 @@ class MainWindow(WindowActions):
         self.chat.commands.workflow_made.connect(self.sidebar.select)
         self.chat.better_models_requested.connect(self._choose_model)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
+        self.chat.workflow_refreshed.connect(self._refresh_actions)
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
 

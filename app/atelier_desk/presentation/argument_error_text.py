@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -66,23 +67,31 @@ _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s,]+")
 Number = Callable[[int], str]
 
 
-def explain(error: ValidationError, operations: Sequence[str] = (), number: Number = str) -> str:
+def explain(
+    error: ValidationError,
+    operations: Sequence[str] = (),
+    number: Number = str,
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the first problems as sentences.
 
     Args:
         operations: names omitted from locations, because nobody wrote them there.
         number: formats a whole number.
+        titles: ``N_`` texts that people know some fields by.
     """
     found = error.errors(include_url=False)
-    lines = [_sentence(item, operations, number) for item in found[:MOST]]
+    lines = [_sentence(item, operations, number, titles) for item in found[:MOST]]
     if len(found) > MOST:
         lines.append(_("and {n} more", n=number(len(found) - MOST)))
     return "; ".join(lines) + "."
 
 
-def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number) -> str:
+def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number, titles: Mapping[str, str]) -> str:
     place = [part for index, part in enumerate(item["loc"]) if index > 0 or part not in operations]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    if field in titles:
+        field = _("“{name}”", name=_(titles[field]))
     kind, context = str(item["type"]), item.get("ctx") or {}
     if place and place[-1] == "[key]":  # an invalid key: show the key, not its location
         field = f"“{shorten(str(item.get('input', '')), 60)}”"

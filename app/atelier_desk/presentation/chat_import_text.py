@@ -58,6 +58,23 @@ def done_words(done: ImportedChats, *, workflows: bool = False) -> str:
     return " · ".join(told)
 
 
+def stopped_words(n: int, *, workflows: bool = False) -> str:
+    """Result of an import that was stopped after ``n`` new ones."""
+    if not n:
+        return _("Stopped. Nothing was imported.")
+    if workflows:
+        return ngettext(
+            "Stopped. {n} workflow was imported; import again to add only the rest.",
+            "Stopped. {n} workflows were imported; import again to add only the rest.",
+            n,
+        )
+    return ngettext(
+        "Stopped. {n} chat was imported; import again to add only the rest.",
+        "Stopped. {n} chats were imported; import again to add only the rest.",
+        n,
+    )
+
+
 def skipped_words(skipped: Mapping[str, int]) -> list[str]:
     """A sentence for each reason why something was skipped."""
     count = skipped.get

@@ -41,6 +41,11 @@ LIMITS = {
     "unpriced": N_("The price of the model is unknown"),
     "priced": N_("The price of the model is now known"),
 }
+_MISSING_PRICES = {
+    ("input",): N_("The input price of {model} is missing."),
+    ("output",): N_("The output price of {model} is missing."),
+    ("input", "output"): N_("The input and output prices of {model} are missing."),
+}
 TOO_LOW = {
     "tokens": N_("The next request would exceed the token limit"),
     "cost": N_("The next request could exceed the cost limit"),
@@ -266,12 +271,14 @@ def limit_title(kind: str, details: Mapping[str, Any]) -> str:
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
     """Why a run stopped before its cap: a request is sent only when what is left is enough for it, and when its price
     is known. Empty when the cap is used up. ``details`` may say what the request may take (``needed``) and what is
-    ``left``, in the unit of the limit."""
+    ``left``, in the unit of the limit; of an unknown price the ``model``, and which are ``missing``."""
     if kind == "unpriced":
-        return _(
+        missing = _MISSING_PRICES.get(tuple(details.get("missing") or ()))
+        why = _(
             "Without a known price, the monthly cost limit cannot be enforced. Enter the price in the provider "
             "settings, or allow such requests this month."
         )
+        return " ".join((_(missing, model=details.get("model", "")), why)) if missing else why
     if kind == "priced":
         return _("The run can continue.")
     if needed := float(details.get("needed") or 0):

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QLineEdit, QPlainTex
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window.action_registry import refusal
+from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
@@ -209,3 +210,22 @@ async def test_actions_work_on_an_open_workflow_that_the_list_does_not_show(prog
     QTest.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]
+
+
+async def test_menu_and_palette_say_whether_a_workflow_will_be_pinned_or_unpinned(program: Program) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    actions = [window.actions_[name] for name in ("pin-workflow", "archive-workflow")]
+    assert [each.text() for each in actions] == ["Pin workflow", "Archive workflow"]
+    changed = window.chat.pages.workflow.model_copy(update={"pinned": True, "archived": True})
+    program.engine.set("workflows", "get", changed)
+    program.bridge.changed.emit("workflow", "w1")
+    await settle()
+    assert [each.text() for each in actions] == ["Unpin workflow", "Unarchive workflow"]
+    menu = window.chat.header.more.open()
+    assert {"Unpin workflow", "Unarchive workflow"} < {each.text() for each in menu.actions()}
+    switch_language("fr")
+    try:
+        assert [each.text() for each in actions] == ["Désépingler le workflow", "Désarchiver le workflow"]
+    finally:
+        switch_language("en")

@@ -149,27 +149,38 @@ async def test_a_run_stopped_at_a_limit_waits_until_it_continues_also_after_a_re
 
 async def test_a_run_that_stopped_for_an_unknown_price_shows_whether_it_was_entered() -> None:
     unpriced = dataclasses.replace(STOPPED, limit="unpriced")
-    priced = frozenset[str]()
-    bridge = FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "with_price": lambda _runs: priced}))
+    prices: dict[str, tuple[str, tuple[str, ...]]] = {}
+    bridge = FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "missing_prices": lambda _runs: prices}))
     questions = WaitingRuns(bridge)
     questions.start()
     await settle()
     assert [each.kind for each in questions.stopped()] == ["unpriced"]
-    for found, kind in (({"r5"}, "priced"), (set[str](), "unpriced")):
-        priced = frozenset(found)
+    for found, kind in (((), "priced"), (("output",), "unpriced")):
+        prices = {"r5": ("large", found)}
         questions.start()
         await settle()
-        assert [each.kind for each in questions.stopped()] == [kind]
+        (stopped,) = questions.stopped()
+        assert (stopped.kind, stopped.details["model"], stopped.details["missing"]) == (kind, "large", found)
+
+
+async def test_a_run_that_stops_while_the_window_is_open_says_which_price_is_missing() -> None:
+    prices = {"r5": ("large", ("input",))}
+    bridge = FakeBridge(FakeAtelier(teams={"at_work": {}, "missing_prices": prices}))
+    questions = WaitingRuns(bridge)
+    stop_at_limit(bridge)
+    await settle()
+    (stopped,) = questions.stopped()
+    assert (stopped.details["model"], stopped.details["missing"]) == ("large", ("input",))
 
 
 async def test_a_server_that_does_not_tell_a_price_does_not_delay_what_waits() -> None:
     unpriced = dataclasses.replace(STOPPED, limit="unpriced")
 
-    async def silent(_runs: list[str]) -> frozenset[str]:
+    async def silent(_runs: list[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
         await asyncio.Event().wait()
-        return frozenset()
+        return {}
 
-    questions = WaitingRuns(FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "with_price": silent})))
+    questions = WaitingRuns(FakeBridge(FakeAtelier(teams={"at_work": {"w1": unpriced}, "missing_prices": silent})))
     questions.start()
     await settle()
     assert [each.kind for each in questions.stopped()] == ["unpriced"]

@@ -123,10 +123,25 @@ async def test_stop_and_closing_end_the_import(atelier: FakeAtelier, parent: QWi
     await settle()
     assert dialog.busy.running
     assert not button(dialog, "chats-import").isEnabled(), "a running import is not started again"
+    rest = (replace(CHATS[0], there="b", new_turns=0), *CHATS[1:])
+    atelier.set("chats", "preview", ChatFilePreview(rest, {}))
     dialog.busy.stop.click()
-    await settle()
+    await settle(20)
     assert not dialog.busy.running
-    assert button(dialog, "chats-import").isEnabled(), "it can be begun again, and adds what is missing"
+    assert dialog.busy.text.text() == "Stopped. 1 chat was imported; import again to add only the rest."
+    assert dialog.rows.chosen() == ["chatgpt:2"], "it can be begun again, and adds what is missing"
+    assert button(dialog, "chats-import").isEnabled()
+    button(dialog, "chats-import").click()
+    await settle()
+    dialog.busy.stop.click()
+    await settle(20)
+    assert dialog.busy.text.text() == "Stopped. Nothing was imported."
+    button(dialog, "chats-import").click()
+    await settle()
+    read = len(atelier.calls("chats.preview"))
+    dialog.reject()
+    await settle(20)
+    assert len(atelier.calls("chats.preview")) == read, "a closed dialog reads no file"
 
 
 async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent: QWidget) -> None:

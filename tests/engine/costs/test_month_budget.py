@@ -135,6 +135,29 @@ async def test_a_run_that_cannot_be_continued_raises_no_limit(
         assert (month.limit, month.unpriced) == (1.5, False)
 
 
+@pytest.mark.parametrize(
+    ("prices", "missing"),
+    [
+        ({}, ("input", "output")),
+        ({"price_output": 2.0}, ("input",)),
+        ({"price_input": 1.0}, ("output",)),
+        ({"price_input": 0.0, "price_output": 0.0}, ()),
+    ],
+)
+async def test_the_missing_prices_of_a_runs_model_are_named(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, prices: dict[str, float], missing: tuple[str, ...]
+) -> None:
+    async with opened(open_atelier, Model()) as atelier:
+        run_id = await ask(atelier)
+        await settled(atelier, run_id)
+
+        async def info(_models: object, provider: str, name: str) -> ModelInfo:
+            return ModelInfo(provider=provider, name=name, **prices)
+
+        monkeypatch.setattr(type(atelier.teams._context.models), "info", info)
+        assert await atelier.teams.missing_prices([run_id, "gone"]) == {run_id: (AGENT.model, missing)}
+
+
 async def test_two_at_once_never_exceed_the_limit_together(open_atelier: Opener) -> None:
     model = Model()
     model.gate.clear()

@@ -80,6 +80,7 @@ class ChatPanel(QWidget):
     workflow_chosen_again = Signal()
     question_requested = Signal(str)
     run_changed = Signal(bool)
+    workflow_refreshed = Signal()
     better_models_requested = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -440,6 +441,7 @@ class ChatPanel(QWidget):
             self.header.set_title(workflow.name)
             self.choices.refresh_from(workflow)
             self.folders.refresh_from(workflow)
+            self.workflow_refreshed.emit()
             if not self.sending.running:  # requests after the turn, such as for the title, count too
                 self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 

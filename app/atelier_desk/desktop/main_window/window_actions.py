@@ -13,6 +13,7 @@ from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
 from atelier_desk.desktop.main_window.child_windows import ChildWindows, deferred_dialog_imports
 from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.lazy_module import LateModule
@@ -45,10 +46,14 @@ class WindowActions(ChildWindows):
     _tray: tray_icon.Tray | None = None
 
     def _refresh_actions(self) -> None:
-        """Enable only actions that are possible now."""
+        """Enable only actions that are possible now; those that switch something say what they will do."""
         there = bool(self.chat.workflow_id)
         for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "print", "delete"):
             self.actions_[f"{name}-workflow"].setEnabled(there)
+        shown = self.chat.pages.workflow
+        pinned, archived = (shown.pinned, shown.archived) if shown is not None else (False, False)
+        bind_text(self.actions_["pin-workflow"], N_("Unpin workflow") if pinned else N_("Pin workflow"))
+        bind_text(self.actions_["archive-workflow"], N_("Unarchive workflow") if archived else N_("Archive workflow"))
         self.actions_["find"].setEnabled(there)
         self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
         self.actions_["pause-run"].setEnabled(self.chat.sending.running)

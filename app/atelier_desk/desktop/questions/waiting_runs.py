@@ -95,6 +95,8 @@ class WaitingRuns(QObject):
         if stopped is not None or run_id in self._stopped or self._reading.locked():
             self._changed_since[run_id] = stopped
             self._show_stopped({**self._stopped, run_id: stopped})
+            if stopped is not None:
+                self._load_prices()
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         """Drop what belongs to deleted workflows; a price may have been entered."""
@@ -145,11 +147,21 @@ class WaitingRuns(QObject):
             self.read = True
             self._show_stopped({**stopped, **self._changed_since})
         self.changed.emit()
+        self._load_prices()
+
+    def _load_prices(self) -> None:
         if unpriced := self._for_a_price(self._stopped):
             self.jobs.start(self._refresh_prices(unpriced), "prices")
 
     async def _refresh_prices(self, unpriced: list[str]) -> None:
-        """Mark the runs whose model has a price now. The server of such a model may take seconds to answer."""
-        priced = await self._bridge.engine.teams.with_price(unpriced)
-        kinds = {run_id: "priced" if run_id in priced else "unpriced" for run_id in unpriced}
-        self._show_stopped({key: replace(each, kind=kinds.get(key, each.kind)) for key, each in self._stopped.items()})
+        """Note which prices are missing, and mark the runs whose model has its prices now. The server of such a model
+        may take seconds to answer."""
+        found = await self._bridge.engine.teams.missing_prices(unpriced)
+        stopped = dict(self._stopped)
+        for run_id in unpriced:
+            model, missing = found.get(run_id, ("", None))
+            if run_id in stopped:
+                details = {**stopped[run_id].details, "model": model, "missing": missing or ()}
+                kind = "priced" if missing == () else "unpriced"
+                stopped[run_id] = replace(stopped[run_id], kind=kind, details=details)
+        self._show_stopped(stopped)

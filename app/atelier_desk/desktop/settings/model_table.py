@@ -124,13 +124,14 @@ class ModelTable(QTableWidget):
         return self._models
 
     def focus_price(self, key: str) -> bool:
-        """Focus the missing price of the model with this ``key_of``, else the input price; False if it is not shown."""
+        """Edit the missing price of the model with this ``key_of``, else the input price; False if it is not shown."""
         row = self._row(key)
         if row is not None:
             info = self._models[row]
             only_output = info.price_input is not None and info.price_output is None
             self.setCurrentCell(row, COLUMNS.index("price_output" if only_output else "price_input"))
             self.setFocus()
+            self.editItem(self.currentItem())
         return row is not None
 
     def _row(self, key: str) -> int | None:

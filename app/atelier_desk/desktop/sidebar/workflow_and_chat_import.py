@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from atelier_desk.desktop.sidebar.chat_rows import ChatList, ChatRows
 from atelier_desk.desktop.sidebar.importable_files import ChatsFile, Importable, WorkflowFiles
 from atelier_desk.desktop.widgets import bind, bind_text, control, fit_window, hbox, label, vbox
 from atelier_desk.domain.imported_chat import ChatFilePreview, ImportedChats
-from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words
+from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, stopped_words
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.locale_format import number
 
@@ -110,6 +111,8 @@ class ChatImportDialog(QDialog):
         self._preview: ChatFilePreview | None = None
         self._done: ImportedChats | None = None
         self._read = (0, 0)
+        self._stopped: frozenset[str] | None = None
+        """What an import that was stopped was to add."""
         self._title = bind_text(label("", "title", self), title)
         self.found = control(label("", "muted", self, wrap=True), "chats-found")
         self.filter = control(QLineEdit(self), "chats-filter", hint=N_("Filter by title"), name=N_("Filter by title"))
@@ -176,15 +179,28 @@ class ChatImportDialog(QDialog):
         if not isValid(self):
             return
         self._timer.stop()
+        if self._stopped is not None and self.isVisible():
+            self._work(self._preview_rest, N_("Reading the file…"))
+            return
         self._enable()
         (self.list if self._preview is not None else self.close_).setFocus()
 
     async def _preview_file(self) -> Outcome | None:
-        self._preview = await self._source.preview(self._progress)
-        self.rows.show(self._preview.chats)
-        self._fill()
-        skipped = self._preview.skipped
+        skipped = (await self._show_preview()).skipped
         return (lambda: "\n".join(skipped_words(skipped)), "warn") if skipped else None
+
+    async def _show_preview(self) -> ChatFilePreview:
+        found = self._preview = await self._source.preview(self._progress)
+        self.rows.show(found.chats)
+        self._fill()
+        return found
+
+    async def _preview_rest(self) -> Outcome:
+        """After a stop: how many were added; the others are selected."""
+        wanted, self._stopped = self._stopped or frozenset(), None
+        found = await self._show_preview()
+        n = sum(each.key in wanted and not each.new_turns for each in found.chats)
+        return partial(stopped_words, n, workflows=self._source.workflows), "muted"
 
     def import_chosen(self) -> None:
         """Import the selected chats."""
@@ -193,7 +209,13 @@ class ChatImportDialog(QDialog):
             self._work(lambda: self._import(chosen), N_("Importing…"))
 
     async def _import(self, chosen: tuple[str, ...]) -> Outcome:
-        done = self._done = await self._source.import_(chosen, self._progress)
+        preview, self._stopped = self._preview, None
+        try:
+            done = self._done = await self._source.import_(chosen, self._progress)
+        except asyncio.CancelledError:
+            new = {each.key for each in preview.chats if each.new_turns} if preview is not None else set()
+            self._stopped = frozenset(chosen) & new
+            raise
         self._preview = None
         self.rows.show(())
         if len(done.created) == 1:

@@ -95,15 +95,20 @@ class TeamService:
                 return event.body.agent.provider, event.body.agent.model
         raise NotFoundError(N_("There is no run {id}."), id=run_id)
 
-    async def with_price(self, run_ids: Sequence[str]) -> frozenset[str]:
-        """Return those of the runs whose model has a known price now."""
-        found = set()
+    async def missing_prices(self, run_ids: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Return by run its model, and which of its prices ``input`` and ``output`` are missing now; without those
+        whose model is gone.
+        """
+        found: dict[str, tuple[str, tuple[str, ...]]] = {}
         for run_id in run_ids:
             with contextlib.suppress(AtelierError):
                 info = await self._context.models.info(*await self.model_of(run_id))
-                if self._context.month_budget.priced(info):
-                    found.add(run_id)
-        return frozenset(found)
+                prices = {"input": info.price_input, "output": info.price_output}
+                missing = tuple(name for name, price in prices.items() if price is None)
+                if not missing and not self._context.month_budget.priced(info):
+                    missing = tuple(prices)  # it was said to be free, and charged for
+                found[run_id] = info.name, missing
+        return found
 
     async def run_of(self, message_id: str) -> Run | None:
         """Return the run of a message; None if either is gone."""

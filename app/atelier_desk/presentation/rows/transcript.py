@@ -559,13 +559,13 @@ class Transcript:
                 changes.append(("update", entry))
         return changes
 
-    def show_limits(self, kinds: Mapping[str, str]) -> list[Change]:
-        """Set, by run, which limit the notices of stopped runs show."""
+    def show_limits(self, limits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
+        """Set, by run, what the notices of stopped runs show: ``limit``, its kind, and other details."""
         changes: list[Change] = []
         for entry in self.entries[-20:]:
-            kind = kinds.get(entry.run_id, "") if entry.actionable and entry.topic == "limit_reached" else ""
-            if kind and entry.details.get("limit") != kind:
-                entry.details = {**entry.details, "limit": kind}
+            shown = limits.get(entry.run_id) if entry.actionable and entry.topic == "limit_reached" else None
+            if shown and (details := {**entry.details, **shown}) != entry.details:
+                entry.details = details
                 changes.append(("update", entry))
         return changes
 

@@ -63,7 +63,7 @@ class StoppedRun:
     kind: str
     value: float = 0.0
     cap: float = 0.0
-    details: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod

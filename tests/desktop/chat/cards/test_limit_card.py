@@ -26,7 +26,7 @@ def host() -> TranscriptHost:
 
 @pytest.fixture
 def shown(qtbot: QtBot, host: TranscriptHost) -> Shown:
-    def show(kind: str, value: float = 42, cap: float = 40, **details: float) -> LimitCard:
+    def show(kind: str, value: float = 42, cap: float = 40, **details: object) -> LimitCard:
         frame = QWidget()
         qtbot.addWidget(frame)
         card = LimitCard(host, frame)
@@ -89,6 +89,18 @@ def test_the_stop_and_prices_buttons(shown: Shown, host: TranscriptHost) -> None
     buttons(card)[PRICE].click()
     buttons(card)[STOP].click()
     assert received == ["price for r", "r"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        (("input",), "The input price of large is missing."),
+        (("output",), "The output price of large is missing."),
+        (("input", "output"), "The input and output prices of large are missing."),
+    ],
+)
+def test_an_unknown_price_says_which_one_of_which_model(shown: Shown, missing: tuple[str, ...], words: str) -> None:
+    assert words in shown("unpriced", model="large", missing=missing).accessibleName()
 
 
 def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown: Shown) -> None:

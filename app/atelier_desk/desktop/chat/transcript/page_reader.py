@@ -195,12 +195,15 @@ class TranscriptPages(QObject):
         return transcript
 
     def show_stopped(self, stopped: Iterable[StoppedRun]) -> None:
-        """Show at the notices in view which of these runs, stopped because of an unknown price, have one now."""
-        kinds = {each.run_id: each.kind for each in stopped if each.kind in ("unpriced", "priced")}
-        if self.current is not None and (changes := self.current.show_limits(kinds)):
+        """Show at the notices in view which of these runs, stopped because of an unknown price, have one now, and
+        which price the others lack."""
+        limits = {
+            each.run_id: {**each.details, "limit": each.kind} for each in stopped if each.kind in ("unpriced", "priced")
+        }
+        if self.current is not None and (changes := self.current.show_limits(limits)):
             self.changed.emit(changes)
         agent = self.agent_transcript
-        if agent is not None and (changes := agent.show_limits(kinds)):
+        if agent is not None and (changes := agent.show_limits(limits)):
             self.agent_changed.emit(self.agent, changes)
 
     @property

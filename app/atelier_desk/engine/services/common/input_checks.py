@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -84,15 +85,23 @@ def explain(error: ValidationError) -> str:
     return "; ".join(parts)
 
 
-class Problems(AtelierError):
-    """Problems of a validation as an error value: in English as in ``explain``, for people in their language."""
+_TITLES = {"name": N_("Name"), "kind": N_("Kind"), "base_url": N_("Address"), "url": N_("Address")}
+"""As the forms of the window name these fields."""
 
-    def __init__(self, error: ValidationError) -> None:
+
+class Problems(AtelierError):
+    """Problems of a validation as an error value: in English as in ``explain``, for people in their language.
+
+    ``titles`` are ``N_`` texts that people know some fields by.
+    """
+
+    def __init__(self, error: ValidationError, titles: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__("{problems}", code="invalid", problems=explain(error))
-        self._error = error
+        self._error, self._titles = error, titles
 
     def localized(self, translate: Callable[..., str]) -> str:
-        return argument_error_text.explain(self._error, number=locale_format.number).removesuffix(".")
+        found = argument_error_text.explain(self._error, number=locale_format.number, titles=self._titles)
+        return found.removesuffix(".")
 
 
 def build(model: type[M], what: str, /, **fields: object) -> M:
@@ -104,7 +113,7 @@ def build(model: type[M], what: str, /, **fields: object) -> M:
         return model(**fields)
     except ValidationError as error:
         raise UsageError(
-            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error, _TITLES)
         ) from None
 
 
