@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from atelier_desk.domain.errors import StorageError
@@ -136,7 +137,7 @@ async def test_an_engine_that_refuses_everything_after_a_failure_is_reopened(
 async def test_a_short_log_is_not_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     async with await Store.open(datadir.database) as store:
         opened: list[int] = []
-        monkeypatch.setattr(store._engine, "reopen", lambda: opened.append(1))
+        monkeypatch.setattr(store._engine, "reopen", lambda **_options: opened.append(1))
         for number in range(3):
             await store.write(named(str(number)))
         assert opened == []
@@ -356,7 +357,7 @@ async def test_the_log_limit_grows_with_the_tables_and_the_log_is_moved_when_no_
         monkeypatch.setattr(store._engine, "size", lambda: tables * 2**20)
         opened: list[int] = []
 
-        async def reopen() -> None:
+        async def reopen(**_options: object) -> None:
             opened.append(1)
 
         monkeypatch.setattr(store._engine, "reopen", reopen)
@@ -388,6 +389,50 @@ async def test_a_long_log_is_moved_so_that_a_killed_program_starts_quickly(
         assert len(await names(store)) == 60
 
 
+@pytest.mark.parametrize(("at_work", "openings"), [(False, 2), (True, 1)])
+async def test_the_memory_of_merged_tables_is_freed_after_a_move_unless_a_run_works(
+    at_work: bool, openings: int, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, calls = engine_module._connect, 0
+
+    async def counted(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return await connect(*args, **options)
+
+    async def works() -> bool:
+        return at_work
+
+    async with await Store.open(datadir.database) as store:
+        for limit in ("LOG_MAX_BYTES", "LOG_CAP_BYTES"):
+            monkeypatch.setattr(writer, limit, 100)
+        monkeypatch.setattr(writer, "MERGED_MAX_BYTES", 0)  # as if each move merged large tables
+        monkeypatch.setattr(store._writer, "_at_work", works)
+        monkeypatch.setattr(engine_module, "_connect", counted)
+        await store.write(named("kept"))
+        await store._writer.drain()
+        assert calls == openings
+        assert await names(store) == ["kept"]
+
+
+async def test_reading_everything_gives_back_the_memory_of_tables_merged_meanwhile(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resident = psutil.Process().memory_info
+    async with await Store.open(datadir.database, fsync=False) as store:
+        for _ in range(20):  # large values would be outside the tables, and what repeats is compressed
+            drafts = [secrets.token_hex(1_000) for _ in range(500)]
+            await store.write(
+                *(upsert(storage_tables.WORKFLOWS, Workflow(name="long", draft=draft)) for draft in drafts)
+            )
+        await store.release_read_memory()
+        before, grown = resident().rss, []
+        for _ in range(12):  # one of them merges the tables
+            await store.release_read_memory()
+            grown.append(resident().rss - before)
+        assert max(grown) < store.size / 2, grown
+
+
 async def test_a_failed_move_of_the_log_is_retried_when_it_has_grown(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -398,7 +443,7 @@ async def test_a_failed_move_of_the_log_is_retried_when_it_has_grown(
         monkeypatch.setattr(store._engine, "size", lambda: 0)
         tried: list[int] = []
 
-        async def full() -> None:
+        async def full(**_options: object) -> None:
             tried.append(number)
             raise StorageError("No space left.", code="disk_full")
 

@@ -15,7 +15,7 @@ from atelier_desk.storage.copies.bounded_memory_reading import BoundedReading
 from atelier_desk.storage.data_folder import database_preflight, schema_version
 from atelier_desk.storage.data_folder.atomic_files import sync_tree
 from atelier_desk.storage.data_folder.lock import FolderLock, identity, shielded, verify_identity
-from atelier_desk.storage.database_engine import Engine
+from atelier_desk.storage.database_engine import MERGED_MIN_BYTES, Engine
 from atelier_desk.storage.search.index_changes import Change
 from atelier_desk.storage.table_pages import count_rows
 from atelier_desk.storage.writing import lost_commit_detection
@@ -210,7 +210,7 @@ class Store:
         """
         with contextlib.suppress(StorageError):
             async with contextlib.nullcontext() if held else self.quiet():
-                await self._engine.reopen()
+                await self._engine.reopen(merged_max=MERGED_MIN_BYTES)
 
     def bounded_reading(self, *, held: bool = False) -> BoundedReading:
         """Return what reads all of it and gives the memory back on the way; ``held`` as in ``release_read_memory``."""

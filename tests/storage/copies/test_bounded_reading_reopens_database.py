@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,10 +35,10 @@ async def test_an_open_database_is_opened_anew_while_it_is_read(
     opened = 0
     reopen = Engine.reopen
 
-    async def counted(engine: Engine) -> None:
+    async def counted(engine: Engine, **options: Any) -> None:
         nonlocal opened
         opened += 1
-        await reopen(engine)
+        await reopen(engine, **options)
 
     folder = unpack(migration_registry.latest(), tmp_path / "sample") / "data"
     async with await Store.open(folder / "database") as store:

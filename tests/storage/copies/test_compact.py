@@ -7,6 +7,7 @@ import json
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,9 +107,9 @@ async def test_both_databases_are_opened_anew_while_they_are_read(
     opened: Counter[Path | None] = Counter()
     reopen = Engine.reopen
 
-    async def counted(engine: Engine) -> None:
+    async def counted(engine: Engine, **options: Any) -> None:
         opened[engine.path] += 1
-        await reopen(engine)
+        await reopen(engine, **options)
 
     monkeypatch.setattr(Engine, "reopen", counted)
     async with await Store.open(datadir.database) as store:

@@ -111,6 +111,26 @@ async def test_a_deleted_or_damaged_file_is_rebuilt_from_the_database(datadir: D
         damage(datadir.history_index)
 
 
+async def test_reading_all_into_the_index_gives_memory_back_on_the_way_and_at_the_end(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        for _ in range(4):
+            await filled(repos)
+    datadir.history_index.unlink()
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos, given_back = Repositories(store, datadir), []
+
+        async def release() -> None:
+            given_back.append(repos.history.reading)
+
+        monkeypatch.setattr(store, "release_read_memory", release)
+        monkeypatch.setattr(history_search_and_usage, "READ_BYTES", store.size * 2 // 3)
+        assert len(await found(repos, "zebra")) == 12
+        assert given_back == [(1, 4), (3, 4)]
+
+
 async def test_an_outdated_index_reads_what_it_lacks(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
     """After a kill the database is newer than the index; after a restore it is older."""
     older = tmp_path / "older.sqlite3"

@@ -57,8 +57,8 @@ SPARE = 10
 """Additional matches to fetch first: some may belong to a workflow in the bin."""
 PAGES = 50
 """Maximum number of pages that a search reads to find rows it may show."""
-READ_BYTES = 128 * 1024 * 1024
-"""Bytes of the database that are read between two times when their memory is given back."""
+READ_BYTES = 64 * 1024 * 1024
+"""About so many bytes of the database are read between two times when their memory is given back."""
 FEW_UNREAD = 20
 """Workflows that are read into the index while somebody waits for a sum."""
 CLOCKS_DIFFER = timedelta(days=1)
@@ -446,7 +446,7 @@ class HistoryRepository:
         await self._apply([WorkflowRemoved(each) for each in sorted(known.keys() - there.keys())])
         new = [each for each, seq in there.items() if known.get(each, 0) != seq]
         # Parts of the database after which the memory of what was read is given back.
-        parts = self._store.size * len(new) // max(1, len(there)) // READ_BYTES
+        parts = round(self._store.size * len(new) / max(1, len(there)) / READ_BYTES)
         try:
             for number, workflow_id in enumerate(new, 1):
                 self.reading = (number - 1, len(new))

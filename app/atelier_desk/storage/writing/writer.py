@@ -41,6 +41,11 @@ MB. Fewer, larger moves write less but stall longer.
 """
 QUIET_PART = 0.75
 """From this fraction of its limit, the log is moved while no run works, so that nobody waits."""
+MERGED_MAX_BYTES = 64 * 1024 * 1024
+"""Bytes of tables, merged by a move of the log, whose memory is freed at once if no run works.
+
+Otherwise it stays until the next move, which may take hours: 260 MB in a folder of 240 MB.
+"""
 AT_WORK = "SELECT VALUE id FROM run WHERE status = 'processing' LIMIT 1"
 RETRIES = 8
 RETRY_FIRST_S = 0.005
@@ -259,12 +264,15 @@ class Writer:
             return
         tables = self._engine.size()
         limit = max(LOG_MAX_BYTES, min(LOG_CAP_BYTES, tables // LOG_PART))
-        if grown < limit and (grown < limit * QUIET_PART or await self._at_work()):
+        if grown < limit * QUIET_PART:
+            return
+        at_work = await self._at_work()
+        if grown < limit and at_work:
             return
         _log.info("moving %d kB of the log into the tables of %d kB", size // 1000, tables // 1000)
         began = self._clock.monotonic()
         try:
-            await self._engine.reopen()
+            await self._engine.reopen(merged_max=None if at_work else MERGED_MAX_BYTES)
             self._log_at_failure = 0
             _log.info("the log is moved, after %.1f s", self._clock.monotonic() - began)
         except Exception:
