@@ -29,7 +29,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.engine.runs import pause_resume_step
+from atelier_desk.engine.runs import live_runs, pause_resume_step
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.database_engine import Outcome
 from atelier_desk.storage.writing.journal_commit import Commit
@@ -451,7 +451,7 @@ async def test_a_run_that_fails_while_somebody_continues_it_is_not_taken_up_agai
     """It has ended then, and another turn may have begun."""
     gate, looked, answer = asyncio.Event(), asyncio.Event(), asyncio.Event()
     model = ScriptedModel([[calculate("a", "1+1")], ValueError("odd"), "never"], gate=gate)
-    look = pause_resume_step.lost_reply
+    look = live_runs.lost_reply
 
     async def slowly(*args: Any) -> Any:
         if not looked.is_set():
