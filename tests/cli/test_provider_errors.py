@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ProviderCli
+from tests.cli.conftest import Cli, ProviderCli
 from tests.cli.server_thread import serving
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.proxies import FakeProxy
