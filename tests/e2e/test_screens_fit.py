@@ -20,12 +20,15 @@ from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_model_server import MODEL, ModelServer, config, held_reply, hire
+from tests.helpers.elided_texts import elided_texts
 from tests.helpers.layout_problems import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
 """A screen of 1366 × 768 less the title bar."""
 TITLE = "Planifier la commande du bois pour le mur du fond"
 BIG = "mistral-large-latest"
+EXCERPTS = ("dock-activity", "dock-context")
+"""Panes whose rows have one line; details of the selected one, and tool tips, have all of it."""
 
 pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for layouts to settle
 
@@ -41,7 +44,11 @@ def states() -> list[tuple[str, int, QSize]]:
 
 def does_not_fit(part: QWidget, size: QSize) -> list[str]:
     too_large = part.isWindow() and part.size().boundedTo(size) != part.size()
-    return [*([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []), *misfits(part)]
+    return [
+        *([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []),
+        *misfits(part),
+        *elided_texts(part),
+    ]
 
 
 def at_rest(app: AppDriver, size: QSize) -> list[str]:
@@ -110,6 +117,7 @@ def test_title_and_controls_can_be_read_while_an_agent_works(
             *(each.objectName() for each in named if not each.text()[:5].isalpha()),
             *([f"{title.text()} has {title.width()}"] if title.width() < readable else []),
             *misfits(window),
+            *elided_texts(window),
         ]
 
     with contextlib.suppress(AssertionError):

@@ -92,6 +92,4 @@ class UsageTable(QTableWidget):
         self.setColumnWidth(0, max(least, room - used))
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
         bar = self.horizontalScrollBar().sizeHint().height() if least + used > room else 0
-        self.setMinimumHeight(
-            header.sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + bar + 4
-        )
+        self.setMinimumHeight(header.sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + bar + 4)
