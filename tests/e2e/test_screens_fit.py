@@ -27,8 +27,6 @@ SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000
 """A screen of 1366 × 768 less the title bar."""
 TITLE = "Planifier la commande du bois pour le mur du fond"
 BIG = "mistral-large-latest"
-EXCERPTS = ("dock-activity", "dock-context")
-"""Panes whose rows have one line; details of the selected one, and tool tips, have all of it."""
 
 pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for layouts to settle
 
@@ -47,7 +45,6 @@ def does_not_fit(part: QWidget, size: QSize) -> list[str]:
     return [
         *([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []),
         *misfits(part),
-        *elided_texts(part),
     ]
 
 
