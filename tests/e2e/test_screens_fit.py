@@ -20,6 +20,7 @@ from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_model_server import MODEL, ModelServer, config, held_reply, hire
+from tests.helpers.elided_texts import elided_texts
 from tests.helpers.layout_problems import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
@@ -41,7 +42,10 @@ def states() -> list[tuple[str, int, QSize]]:
 
 def does_not_fit(part: QWidget, size: QSize) -> list[str]:
     too_large = part.isWindow() and part.size().boundedTo(size) != part.size()
-    return [*([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []), *misfits(part)]
+    return [
+        *([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []),
+        *misfits(part),
+    ]
 
 
 def at_rest(app: AppDriver, size: QSize) -> list[str]:
@@ -110,6 +114,7 @@ def test_title_and_controls_can_be_read_while_an_agent_works(
             *(each.objectName() for each in named if not each.text()[:5].isalpha()),
             *([f"{title.text()} has {title.width()}"] if title.width() < readable else []),
             *misfits(window),
+            *elided_texts(window),
         ]
 
     with contextlib.suppress(AssertionError):

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import RECENT, model_labels
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.first_start.starter_model_notice import is_starter
 from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
@@ -111,10 +112,10 @@ class AgentsPage(ListFormPage[Agent]):
         config = agent.config
         used = config.provider, config.model
         model = self._labels.get(used) or unlisted_model_name(*used)
-        facts = [*filter(None, [config.purpose]), f"{provider_name(config.provider)} · {model}"]
-        if agent.id == self._default:
-            facts.append(_("default"))
-        return ListLine(agent.id, agent.name, " · ".join(facts), "bot")
+        provider = "" if is_starter(*used) else provider_name(config.provider)  # the model's name says it
+        default = _("default") if agent.id == self._default else ""
+        facts = (provider, model, default, config.purpose)  # the longest one last: it is elided
+        return ListLine(agent.id, agent.name, " · ".join(filter(None, facts)), "bot")
 
     def heading(self, agent: Agent | None) -> str:
         return agent.name if agent is not None else _("New agent")
