@@ -217,6 +217,7 @@ async def test_menu_and_palette_say_whether_a_workflow_will_be_pinned_or_unpinne
     window = program.window
     actions = [window.actions_[name] for name in ("pin-workflow", "archive-workflow")]
     assert [each.text() for each in actions] == ["Pin workflow", "Archive workflow"]
+    assert window.chat.pages.workflow is not None
     changed = window.chat.pages.workflow.model_copy(update={"pinned": True, "archived": True})
     program.engine.set("workflows", "get", changed)
     program.bridge.changed.emit("workflow", "w1")

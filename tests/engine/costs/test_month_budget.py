@@ -145,7 +145,7 @@ async def test_a_run_that_cannot_be_continued_raises_no_limit(
     ],
 )
 async def test_the_missing_prices_of_a_runs_model_are_named(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, prices: dict[str, float], missing: tuple[str, ...]
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, prices: dict[str, Any], missing: tuple[str, ...]
 ) -> None:
     async with opened(open_atelier, Model()) as atelier:
         run_id = await ask(atelier)
