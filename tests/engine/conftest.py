@@ -58,6 +58,13 @@ def open_atelier(tmp_path: Path, place_database: PlaceDatabase) -> Opener:
     return opener
 
 
+@pytest.fixture
+async def atelier(open_atelier: Opener) -> AsyncIterator[Atelier]:
+    """Open for the whole test; make it the last of a test's arguments, so that the others are prepared before."""
+    async with open_atelier() as atelier:
+        yield atelier
+
+
 class Recorder:
     """Collects the stream of a workflow and lets a test wait for an event."""
 

@@ -46,17 +46,16 @@ def test_an_engine_without_memories_and_projects_loads_no_numpy(tmp_path: Path) 
     assert done.stdout.strip() == "False"
 
 
-async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assistant = await atelier.agents.default()
-        assert assistant.config.provider == "local"
-        assert set(assistant.config.tools) >= {
-            "TodoTool",
-            "MemoryTool",
-            "CalculatorTool",
-            "UserQuestionTool",
-            "ReportTool",
-        }
+async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(atelier: Atelier) -> None:
+    assistant = await atelier.agents.default()
+    assert assistant.config.provider == "local"
+    assert set(assistant.config.tools) >= {
+        "TodoTool",
+        "MemoryTool",
+        "CalculatorTool",
+        "UserQuestionTool",
+        "ReportTool",
+    }
 
 
 async def test_agents_are_found_by_name_and_the_error_names_unknown_ones(open_atelier: Opener) -> None:
@@ -190,18 +189,17 @@ def test_images_have_limits() -> None:
 
 
 async def test_opening_loads_the_memory_search_in_the_background(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        warmed = asyncio.Event()
+    warmed = asyncio.Event()
 
-        async def warm() -> None:
-            warmed.set()
+    async def warm() -> None:
+        warmed.set()
 
-        monkeypatch.setattr(atelier.memory_search, "warm", warm)
-        await atelier.resume_pending()
-        async with asyncio.timeout(5):
-            await warmed.wait()
+    monkeypatch.setattr(atelier.memory_search, "warm", warm)
+    await atelier.resume_pending()
+    async with asyncio.timeout(5):
+        await warmed.wait()
 
 
 async def test_a_memory_search_that_cannot_be_preloaded_is_logged(
@@ -217,14 +215,13 @@ async def test_a_memory_search_that_cannot_be_preloaded_is_logged(
     assert "not loaded ahead" in caplog.text
 
 
-async def test_purging_a_workflow_deletes_its_open_questions(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        for _each in range(3):
-            atelier.gate.record(workflow.id, QuestionStatus.TIMEOUT)
-        assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
-        await atelier.workflows.purge(workflow.id)
-        assert await atelier.gate.refusal(workflow.id) is None
+async def test_purging_a_workflow_deletes_its_open_questions(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    for _each in range(3):
+        atelier.gate.record(workflow.id, QuestionStatus.TIMEOUT)
+    assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
+    await atelier.workflows.purge(workflow.id)
+    assert await atelier.gate.refusal(workflow.id) is None
 
 
 async def test_the_setting_not_to_sync_applies_from_the_next_start(

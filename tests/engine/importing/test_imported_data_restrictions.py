@@ -133,14 +133,13 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
         assert (after["servers"], after["trusted"]) == ([True], [False, True]), "what was confirmed stays so"
 
 
-async def test_adding_a_suspended_rule_again_confirms_it(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        rule = PermissionRule(text="write_file", action=Action.ALLOW, held=True)
-        await atelier.permissions.add(rule)
-        assert (await atelier.settings.get()).approvals.rules == ()
-        (same,) = await atelier.permissions.add(PermissionRule(text="write_file", action=Action.ALLOW))
-        assert (same.id, same.held) == (rule.id, False)
-        assert [each.id for each in (await atelier.settings.get()).approvals.rules] == [rule.id]
+async def test_adding_a_suspended_rule_again_confirms_it(atelier: Atelier) -> None:
+    rule = PermissionRule(text="write_file", action=Action.ALLOW, held=True)
+    await atelier.permissions.add(rule)
+    assert (await atelier.settings.get()).approvals.rules == ()
+    (same,) = await atelier.permissions.add(PermissionRule(text="write_file", action=Action.ALLOW))
+    assert (same.id, same.held) == (rule.id, False)
+    assert [each.id for each in (await atelier.settings.get()).approvals.rules] == [rule.id]
 
 
 async def test_an_imported_export_grants_nothing_either(open_atelier: Opener, tmp_path: Path) -> None:

@@ -114,11 +114,10 @@ async def test_the_owner_chooses_when_memories_are_extracted(
         assert len(model.requests) == 1 + asked
 
 
-async def test_by_default_extraction_happens_when_the_user_said_something_personal(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assert (await atelier.settings.get()).memories_at_end == "told"
-        with pytest.raises(UsageError, match="memories_at_end"):
-            await atelier.settings.set("memories_at_end", "sometimes")
+async def test_by_default_extraction_happens_when_the_user_said_something_personal(atelier: Atelier) -> None:
+    assert (await atelier.settings.get()).memories_at_end == "told"
+    with pytest.raises(UsageError, match="memories_at_end"):
+        await atelier.settings.set("memories_at_end", "sometimes")
 
 
 async def test_without_memory_in_a_sub_agent_or_a_stopped_run_nothing_is_extracted(

@@ -108,12 +108,11 @@ async def test_two_runs_may_use_functions_of_the_same_name_at_once(open_atelier:
     ],
 )
 async def test_an_unusable_function_is_refused_before_anything_is_created(
-    open_atelier: Opener, given: list[Any], error: type[Exception], text: str
+    given: list[Any], error: type[Exception], text: str, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        with pytest.raises(error, match=text):
-            await atelier.ask("Hello", agent=agent(tools=()), tools=given)
-        assert await atelier.workflows.list() == []
+    with pytest.raises(error, match=text):
+        await atelier.ask("Hello", agent=agent(tools=()), tools=given)
+    assert await atelier.workflows.list() == []
 
 
 @pytest.mark.parametrize(

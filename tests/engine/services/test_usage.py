@@ -233,16 +233,15 @@ async def test_what_was_spent_before_a_workflow_was_imported_was_not_spent_here(
         assert not await atelier.usage.leaves_out(1), "nothing of today"
 
 
-async def test_a_file_cannot_claim_that_its_requests_were_made_here(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("First")
-        await begin(atelier, workflow.id, "Ada", _reply())
-        file = json.loads(await atelier.workflows.export(workflow.id))
-        for event in file["events"]:
-            event["body"]["imported"] = False
-            event["time"] = "2999-01-01T00:00:00Z"
-        await atelier.workflows.import_(json.dumps(file), "rename")
-        assert await _figures(atelier) == (100, 1, 0.5, 0.5, True)
+async def test_a_file_cannot_claim_that_its_requests_were_made_here(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("First")
+    await begin(atelier, workflow.id, "Ada", _reply())
+    file = json.loads(await atelier.workflows.export(workflow.id))
+    for event in file["events"]:
+        event["body"]["imported"] = False
+        event["time"] = "2999-01-01T00:00:00Z"
+    await atelier.workflows.import_(json.dumps(file), "rename")
+    assert await _figures(atelier) == (100, 1, 0.5, 0.5, True)
 
 
 async def test_the_index_made_anew_leaves_out_the_same(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

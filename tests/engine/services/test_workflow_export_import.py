@@ -75,13 +75,12 @@ async def test_no_format_has_the_unsent_draft(open_atelier: Opener, format: str)
         assert (await atelier.workflows.get(workflow_id)).draft == "My salary is a secret"
 
 
-async def test_a_workflow_of_the_future_is_no_newer_than_its_import(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        file = json.loads(await atelier.workflows.export((await atelier.workflows.create("theirs")).id))
-        file["workflow"] |= {"id": new_id(), "created_at": "2198-01-01T00:00:00Z", "updated_at": "2198-01-01T00:00:00Z"}
-        await atelier.workflows.import_(json.dumps(file))
-        mine = await atelier.workflows.create("mine")
-        assert (await atelier.workflows.latest()).id == mine.id
+async def test_a_workflow_of_the_future_is_no_newer_than_its_import(atelier: Atelier) -> None:
+    file = json.loads(await atelier.workflows.export((await atelier.workflows.create("theirs")).id))
+    file["workflow"] |= {"id": new_id(), "created_at": "2198-01-01T00:00:00Z", "updated_at": "2198-01-01T00:00:00Z"}
+    await atelier.workflows.import_(json.dumps(file))
+    mine = await atelier.workflows.create("mine")
+    assert (await atelier.workflows.latest()).id == mine.id
 
 
 async def test_a_preview_describes_the_file_and_stores_nothing(open_atelier: Opener) -> None:
@@ -186,14 +185,13 @@ async def test_changes_during_an_export_do_not_make_it_inconsistent(
             await atelier.workflows.export(workflow_id)
 
 
-async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("Well remembered")
-        for number in range(5):
-            await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
-        monkeypatch.setattr("atelier_desk.engine.services.common.paging.limits", SimpleNamespace(LIST_MAX=2))
-        assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
-        assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
+async def test_an_export_has_every_memory(monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("Well remembered")
+    for number in range(5):
+        await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
+    monkeypatch.setattr("atelier_desk.engine.services.common.paging.limits", SimpleNamespace(LIST_MAX=2))
+    assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
+    assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -209,11 +207,10 @@ async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pyt
         '"' + "x" * 100,
     ],
 )
-async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
-    async with open_atelier() as atelier:
-        with pytest.raises(UsageError):
-            await atelier.workflows.import_(text)
-        assert await atelier.workflows.list() == []
+async def test_other_files_are_refused(text: str, atelier: Atelier) -> None:
+    with pytest.raises(UsageError):
+        await atelier.workflows.import_(text)
+    assert await atelier.workflows.list() == []
 
 
 def used(file: dict[str, Any]) -> dict[str, Any]:
@@ -281,19 +278,18 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
 
 @pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
 async def test_a_file_with_an_id_that_could_be_a_path_changes_nothing(
-    open_atelier: Opener, tmp_path: Path, id: str
+    tmp_path: Path, id: str, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
-        (tmp_path / "data" / "precious.txt").write_text("x")
-        await atelier.workflows.search("keep")  # the index is written
-        before = sorted(tmp_path.rglob("*.*"))
-        file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
-        for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
-            with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
-                await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
-        assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
-        assert set(before) <= set(tmp_path.rglob("*.*"))
+    await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
+    (tmp_path / "data" / "precious.txt").write_text("x")
+    await atelier.workflows.search("keep")  # the index is written
+    before = sorted(tmp_path.rglob("*.*"))
+    file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
+    for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
+        with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
+            await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
+    assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
+    assert set(before) <= set(tmp_path.rglob("*.*"))
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -143,24 +143,22 @@ async def test_a_wrong_clock_expires_nothing(open_atelier: Opener, ws: Path) -> 
         assert leftover.until == TODAY + timedelta(days=30)
 
 
-async def test_a_person_deletes_unknown_data(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        change = delete_folder(atelier, ws, "gone", "folder")
-        (leftover,) = await atelier.files.cleaning.leftovers()
-        assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
-        assert await atelier.files.cleaning.leftovers() == []
-        assert not atelier.workspace_files.store.trash(change.id).exists()
+async def test_a_person_deletes_unknown_data(ws: Path, tmp_path: Path, atelier: Atelier) -> None:
+    change = delete_folder(atelier, ws, "gone", "folder")
+    (leftover,) = await atelier.files.cleaning.leftovers()
+    assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
+    assert await atelier.files.cleaning.leftovers() == []
+    assert not atelier.workspace_files.store.trash(change.id).exists()
 
 
-async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(open_atelier: Opener, ws: Path) -> None:
-    async with open_atelier() as atelier:
-        mine = (await atelier.workflows.create()).id
-        change = delete_folder(atelier, ws, mine, "folder")
-        await atelier.files.cleaning.clean(asked=False)
-        assert await atelier.files.cleaning.leftovers(again=False) == []
-        atelier.workspace_files.store.record(change).write_bytes(b"{")
-        assert await atelier.files.list(mine) == []
-        assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
+async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(ws: Path, atelier: Atelier) -> None:
+    mine = (await atelier.workflows.create()).id
+    change = delete_folder(atelier, ws, mine, "folder")
+    await atelier.files.cleaning.clean(asked=False)
+    assert await atelier.files.cleaning.leftovers(again=False) == []
+    atelier.workspace_files.store.record(change).write_bytes(b"{")
+    assert await atelier.files.list(mine) == []
+    assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
 
 
 def writes(ws: Path) -> list[object]:
@@ -213,14 +211,13 @@ async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Op
         assert (await atelier.files.undo_storage()).changes <= 1
 
 
-async def test_permanently_deleting_a_workflow_deletes_its_undo_data(open_atelier: Opener, ws: Path) -> None:
-    async with open_atelier() as atelier:
-        mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
-        gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
-        await atelier.workflows.purge(mine)
-        assert not atelier.workspace_files.store.trash(gone.id).exists()
-        assert await atelier.files.cleaning.leftovers() == []
-        assert atelier.workspace_files.store.of(other) == [stays]
+async def test_permanently_deleting_a_workflow_deletes_its_undo_data(ws: Path, atelier: Atelier) -> None:
+    mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
+    gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
+    await atelier.workflows.purge(mine)
+    assert not atelier.workspace_files.store.trash(gone.id).exists()
+    assert await atelier.files.cleaning.leftovers() == []
+    assert atelier.workspace_files.store.of(other) == [stays]
 
 
 async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws: Path) -> None:
@@ -237,18 +234,17 @@ async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws:
         assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
-async def test_a_full_disk_is_cleaned_too(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
-        unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
-        unused.parent.mkdir(parents=True)
-        unused.write_text("no record names it")
-        unknown = delete_folder(atelier, ws, "unknown", "second")
+async def test_a_full_disk_is_cleaned_too(ws: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+    unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
+    unused.parent.mkdir(parents=True)
+    unused.write_text("no record names it")
+    unknown = delete_folder(atelier, ws, "unknown", "second")
 
-        def full(_token: str) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(_token: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(atelier.workspace_files.store, "set_cleaned_by", full)
-        assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
-        assert not unused.exists()
-        assert (atelier.workspace_files.store.trash(unknown.id) / "content/file").exists()
+    monkeypatch.setattr(atelier.workspace_files.store, "set_cleaned_by", full)
+    assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
+    assert not unused.exists()
+    assert (atelier.workspace_files.store.trash(unknown.id) / "content/file").exists()
