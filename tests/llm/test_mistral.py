@@ -24,6 +24,7 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.replies.chat_completion_parser import ChatCompletionParser
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FIELDS, FakeMistral
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -173,9 +174,8 @@ async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: An
 )
 async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, body: Any, code: str) -> None:
     mistral_server.script(Failure(status, body))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         await send(chat)
-    assert caught.value.code == code
 
 
 async def test_models(chat: Any) -> None:

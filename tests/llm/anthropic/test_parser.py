@@ -15,6 +15,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.error_conversion import ErrorLocation
+from tests.helpers.error_codes import raises_code
 from tests.helpers.servers.anthropic import FakeAnthropic, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.provider_requests import JSON, ask, joined
@@ -78,9 +79,8 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
 
 def test_a_reply_without_its_end_mark_is_complete_after_the_stop_reason() -> None:
     assert parsed(stream_bytes(end_mark=False)) == WHOLE
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "truncated"):
         parsed(stream_bytes(end_mark=False, finish=None))
-    assert caught.value.code == "truncated"
 
 
 def test_unknown_events_are_ignored() -> None:
@@ -149,9 +149,8 @@ def test_other_answers(body: bytes, code: str | None) -> None:
     if code is None:
         assert parsed(body).content == ""
         return
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         parsed(body)
-    assert caught.value.code == code
 
 
 NAMES = st.sampled_from(

@@ -16,6 +16,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone, TextDelta
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.google.parser import ContentParser
+from tests.helpers.error_codes import raises_code
 from tests.helpers.servers.google import FakeGoogle, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.provider_requests import JSON, ask, joined
@@ -129,9 +130,8 @@ def test_unknown_parts_are_ignored() -> None:
     ],
 )
 def test_other_answers(body: bytes, code: str) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         parsed(body)
-    assert caught.value.code == code
 
 
 FIELDS = (

@@ -15,6 +15,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.openai_responses.parser import ResponseParser
+from tests.helpers.error_codes import raises_code
 from tests.helpers.servers.openai_responses import FakeResponses, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.provider_requests import JSON, ask, joined
@@ -135,9 +136,8 @@ def test_other_answers(body: bytes, code: str | None) -> None:
     if code is None:
         assert parsed(body).content == ""
         return
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         parsed(body)
-    assert caught.value.code == code
 
 
 KINDS = st.sampled_from(

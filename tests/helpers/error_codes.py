@@ -1,0 +1,21 @@
+"""Errors that are to be raised with a certain code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import pytest
+
+from atelier_desk.domain.errors import AtelierError
+
+E = TypeVar("E", bound=AtelierError)
+
+
+@contextmanager
+def raises_code(error: type[E], code: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[E]]:
+    """As ``pytest.raises``; the error must have this code, too."""
+    with pytest.raises(error, match=match) as caught:
+        yield caught
+    assert caught.value.code == code
