@@ -29,7 +29,7 @@ from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FIELDS, FakeMistral
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.irregular_conversations import ANY, SHAPES, conversation
-from tests.llm.provider_requests import ADD, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.provider_requests import ADD, answer, ask, called, collect, joined, parsed_deltas, provider, result, send
 
 KEY = "mistral-test-key-1"
 THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}
@@ -242,7 +242,7 @@ STREAM = stream_bytes()
 def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     def parsed(pieces: list[bytes]) -> Any:
         parser = ChatCompletionParser(ask(), ErrorLocation("Mistral"))
-        deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+        deltas = parsed_deltas(parser, pieces)
         assert isinstance(deltas[-1], ReplyDone)
         return joined(deltas), deltas[-1].reply
 

@@ -20,7 +20,19 @@ from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.provider_requests import ADD, JSON, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.provider_requests import (
+    ADD,
+    JSON,
+    answer,
+    ask,
+    called,
+    collect,
+    joined,
+    parsed_deltas,
+    provider,
+    result,
+    send,
+)
 
 
 @pytest.fixture
@@ -234,7 +246,7 @@ STREAM = b"".join(
 def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
     def parsed(pieces: list[bytes]) -> Any:
         parser = OllamaParser(ask(), ErrorLocation("Ollama"))
-        deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+        deltas = parsed_deltas(parser, pieces)
         last = deltas[-1]
         assert isinstance(last, ReplyDone)
         return joined(deltas), last.reply.usage, [(call.name, call.arguments) for call in last.reply.tool_calls]
