@@ -24,6 +24,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers.openai import FakeOpenAI
@@ -142,10 +143,9 @@ async def test_a_damaged_folder_gives_a_readable_error(tmp_path: Path) -> None:
     database = tmp_path / "data" / "database"
     database.mkdir(parents=True)
     (database / "something").write_text("x")
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "missing_manifest"):
         async with Atelier.open(tmp_path / "data"):
             pass
-    assert caught.value.code == "missing_manifest"
 
 
 async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder_locked(

@@ -13,13 +13,13 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow
 from tests.engine.memory_turn_steps import answered, regenerate, remember
 
 
 async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         turn = await answered(atelier, workflow_id)
         [memory] = await atelier.memories.of_turns([turn])
         assert (memory.proposed, memory.workflow_id, memory.turn_id) == (True, workflow_id, turn)
@@ -47,7 +47,7 @@ async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: 
 
 async def test_the_list_over_all_workflows_leaves_out_expired_ones_and_those_in_the_bin(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
         await atelier.workflows.delete(workflow_id)
         assert await atelier.memories.proposed() == []
@@ -60,7 +60,7 @@ async def test_the_list_over_all_workflows_leaves_out_expired_ones_and_those_in_
 
 async def test_an_approved_memory_survives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
         await atelier.memories.accept(memory.id)
         await atelier.workflows.delete(workflow_id)
@@ -73,7 +73,7 @@ async def test_an_approved_memory_survives_its_workflow_and_is_found_by_its_mean
 async def test_a_regenerated_answer_proposes_the_same_and_nothing_already_stored(open_atelier: Opener) -> None:
     steps = [remember("I like tea."), "Noted.", remember("I like tea"), "Noted.", remember("I like tea"), "Noted."]
     async with open_atelier(steps) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         first = await answered(atelier, workflow_id)
         second = await regenerate(atelier, workflow_id, first)
         [memory] = await atelier.memories.proposed()
@@ -89,7 +89,7 @@ async def test_a_person_can_disable_the_approval(open_atelier: Opener, asks: boo
     model = ScriptedModel([remember("I like tea.", scope=scope), "Noted."])
     async with open_atelier(model) as atelier:
         await atelier.settings.update(memories_ask=asks)
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
         assert (memory.proposed, memory.workflow_id) == (False, workflow_id if asks else None)
 
@@ -102,7 +102,7 @@ async def test_a_memory_written_by_a_person_has_no_outside_source(atelier: Ateli
 
 async def test_general_memories_are_not_changed_or_deleted_behind_a_persons_back(atelier: Atelier) -> None:
     memory = await atelier.memories.add("Bills are paid after a call.")
-    workflow_id = (await atelier.workflows.create("w")).id
+    workflow_id = await create_workflow(atelier, "w")
 
     async def call(tainted: tuple[str, ...] = (), **arguments: Any) -> dict[str, Any]:
         context = ToolContext(workflow_id, "r", "c", tainted=tainted)

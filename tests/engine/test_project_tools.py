@@ -21,7 +21,7 @@ from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, send_and_wait
 from tests.helpers.fake_websites import Reply, html, parsed_here, sites
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.tool_calls import tool_call
@@ -312,8 +312,7 @@ async def test_a_rule_about_a_path_applies_to_search_results(open_atelier: Opene
     async with open_atelier(model) as atelier:
         await atelier.permissions.add(PermissionRule(text="read_file(private/**)", action=Action.DENY))
         workflow = await atelier.workflows.create(workspace=(str(code),))
-        run = await atelier.runs.send(workflow.id, "Look.", agent=agent_with_tools())
-        await atelier.runs.wait(run)
+        await send_and_wait(atelier, workflow.id, "Look.", agent=agent_with_tools())
         found = results(model)
         assert found["read"]["success"]
         assert (await atelier.projects.find("what a person is paid"))[0].entity.path.startswith("private/"), (
@@ -530,7 +529,7 @@ async def test_the_same_goal_takes_fewer_tokens_with_the_sections(open_atelier: 
                 await atelier.projects.ingest(project.id)
                 await atelier.projects.wait(project.id)
             workflow = await atelier.workflows.create(workspace=(str(folder),))
-            await atelier.runs.wait(await atelier.runs.send(workflow.id, goal, agent=agent_with_tools(tools=tools)))
+            await send_and_wait(atelier, workflow.id, goal, agent=agent_with_tools(tools=tools))
         tokens[way] = sum(map(estimate_request, model.requests))
         shown[way] = str(results(model)[calls[-1].id])
     assert ["Round a bill to whole coins" in each for each in shown.values()] == [True, True]

@@ -13,7 +13,7 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.engine import Atelier
 from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.policy.permissions import taint_sources
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, send_and_wait
 from tests.engine.team.conftest import Cast, call, lead
 from tests.helpers.agent_file_import import import_agent
 
@@ -138,10 +138,10 @@ MEMORIES: dict[str, dict[str, Any]] = {
 async def test_workflow_files(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "notes.md (imported)").write_text("bait")
     cast = Cast(Lead=["Hello.", [call("read_file", "r", path="a.txt")]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         made = await atelier.workflows.create("From a friend")
         free = lead(approval="auto", tools=("read_file",))
-        await atelier.runs.wait(await atelier.runs.send(made.id, "Hello.", agent=free))
+        await send_and_wait(atelier, made.id, "Hello.", agent=free)
         exported = await atelier.workflows.export(made.id)
         settings, rules = await atelier.settings.get(), await atelier.permissions.rules()
         refused = []
@@ -154,7 +154,7 @@ async def test_workflow_files(open_atelier: Opener, tmp_path: Path) -> None:
             except AtelierError:
                 refused.append(name)
                 continue
-            assert _granted(json.loads(await atelier.workflows.export(imported.id))) == [], name
+            assert _granted(await exported_workflow(atelier, imported.id)) == [], name
             assert not await atelier.repos.runs.alive() or await _at_rest(atelier, imported.id), name
         assert (await atelier.settings.get(), await atelier.permissions.rules()) == (settings, rules)
         assert len(refused) < len(WORKFLOWS) // 3, refused

@@ -50,7 +50,7 @@ from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.engine.run.request.context_fitting import plan
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, reply, started
 
 
@@ -134,7 +134,7 @@ async def restarted(atelier: Atelier, run_id: str | None) -> conversation_snapsh
 
 
 async def story(atelier: Atelier, turns: int = 0) -> Story:
-    made = Story(atelier, (await atelier.workflows.create()).id)
+    made = Story(atelier, await create_workflow(atelier))
     for number in range(turns):
         await made.say(attachments=(file(f"file {number}"),))
     return made
@@ -220,8 +220,7 @@ async def test_after_a_start_a_long_workflow_is_not_read_again(
             return await journals(run_ids)
 
         monkeypatch.setattr(atelier.repos.journal, "journals", noted)
-        run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
         assert len(read) <= 1
         state = atelier.runs.state_of(run_id)
         assert state is not None
@@ -243,8 +242,7 @@ async def test_outside_content_of_a_branch_counts_in_all_and_is_looked_up_once(
         monkeypatch.setattr(atelier.repos.runs, "tainted", noted)
 
         async def next_turn() -> tuple[str, ...]:
-            run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-            await atelier.runs.wait(run_id)
+            run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
             return (await atelier.repos.runs.get(run_id)).tainted
 
         assert await next_turn() == ()
@@ -399,8 +397,7 @@ async def test_a_summary_from_a_snapshot_is_undone_completely(open_atelier: Open
         assert [each.name for each in attachments_of(before.history).values()] == [
             f"file {number}" for number in range(5)
         ]
-        run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
         handle = atelier.runs.state_of(run_id)
         assert handle is not None
         origin = next(entry.origin for entry in handle.current.conversation if entry.kind is EntryKind.SUMMARY)
@@ -442,16 +439,13 @@ async def test_deleted_content_is_in_no_snapshot(what: str, atelier: Atelier) ->
 
 async def test_an_import_over_a_workflow_replaces_its_runs_in_memory(open_atelier: Opener) -> None:
     async with open_atelier(["the old answer", "a later one", "the newest"]) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
-        first = await atelier.runs.send(workflow_id, "first", agent=agent())
-        await atelier.runs.wait(first)
+        workflow_id = await create_workflow(atelier)
+        await send_and_wait(atelier, workflow_id, "first", agent=agent())
         text = await atelier.workflows.export(workflow_id)
-        second = await atelier.runs.send(workflow_id, "second", agent=agent())
-        await atelier.runs.wait(second)
+        second = await send_and_wait(atelier, workflow_id, "second", agent=agent())
         await atelier.workflows.import_(text, on_conflict="overwrite")
         assert atelier.runs.state_of(second) is None
-        third = await atelier.runs.send(workflow_id, "third", agent=agent())
-        await atelier.runs.wait(third)
+        third = await send_and_wait(atelier, workflow_id, "third", agent=agent())
         handle = atelier.runs.state_of(third)
         assert handle is not None
         assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [

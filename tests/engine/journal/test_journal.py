@@ -83,7 +83,7 @@ from atelier_desk.engine.journal.journal import MOST_FOLLOWING, RunHandle, run_e
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, create_workflow, send_and_wait
 from tests.engine.runs.sample_runs import agent
 from tests.helpers.scripted_teams import calculate
 from tests.helpers.tool_calls import tool_call
@@ -409,7 +409,7 @@ async def test_a_workflow_deleted_during_a_commit_keeps_its_order(atelier: Ateli
 async def test_a_fault_point_is_reached_for_every_event_type_of_a_commit(open_atelier: Opener) -> None:
     points: list[str] = []
     async with open_atelier(["done"], fault=points.append) as atelier:
-        await atelier.runs.wait(await atelier.runs.send((await atelier.workflows.create()).id, "hello", agent=agent()))
+        await send_and_wait(atelier, await create_workflow(atelier), "hello", agent=agent())
     types = ("run_started", "user_message"), ("model_replied", "run_finished")
     assert points == [f"{when}_commit:{type}" for pair in types for when in ("before", "after") for type in pair]
 

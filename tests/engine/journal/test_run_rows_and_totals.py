@@ -47,7 +47,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import journal
 from atelier_desk.engine.journal.journal import Part, RunHandle, run_events
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, create_workflow
 from tests.engine.runs.sample_runs import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -65,7 +65,7 @@ def approval(workflow_id: str) -> ApprovalRequest:
 
 
 async def begun(atelier: Atelier, run_id: str = "r", workflow_id: str = "", **start: object) -> RunHandle:
-    workflow_id = workflow_id or (await atelier.workflows.create()).id
+    workflow_id = workflow_id or await create_workflow(atelier)
     handle = RunHandle(run_id=run_id, workflow_id=workflow_id)
     await atelier.journal.append(handle, RunStarted(agent=agent(), **start), UserMessage(content="hello"))  # type: ignore[arg-type]
     return handle
@@ -191,7 +191,7 @@ async def test_a_persons_change_in_between_leaves_the_totals_intact(between: str
 
 async def test_a_persons_combined_changes_are_one_commit(atelier: Atelier) -> None:
     """A copy of the workflow has all of it or nothing."""
-    workflow_id = (await atelier.workflows.create()).id
+    workflow_id = await create_workflow(atelier)
     for names in (("one", "two"), ("three",)):
         made = [TaskChanged(action="create", task=Task(workflow_id=workflow_id, name=name)) for name in names]
         await atelier.journal.change_tasks(workflow_id, lambda there, made=made: made)  # type: ignore[misc]

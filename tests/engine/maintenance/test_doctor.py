@@ -24,7 +24,7 @@ from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.chaos.bit_flips import flip
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, create_workflow
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.tool_calls import tool_call
 from tests.llm.local.conftest import gguf_bytes
@@ -204,7 +204,7 @@ async def test_a_changed_custom_tool_is_a_warning(atelier: Atelier) -> None:
 async def test_unreadable_undo_data_is_a_warning_with_its_size(tmp_path: Path, atelier: Atelier) -> None:
     assert by_name(await checks(atelier))["checkpoints"].status == "ok"
     files = atelier.workspace_files
-    for workflow in ("unknown", (await atelier.workflows.create()).id):
+    for workflow in ("unknown", await create_workflow(atelier)):
         assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
         (tmp_path / "folder").mkdir()
         (tmp_path / "folder/file").write_text("x" * 2000)

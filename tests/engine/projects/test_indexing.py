@@ -20,12 +20,11 @@ from atelier_desk.storage.project_graph_rows import project_key
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from tests.engine.conftest import Opener
 from tests.engine.projects.conftest import STORE, USE
-from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.indexed_projects import indexed, named, read
 
 
 async def test_code_and_documents_are_found_and_related(code: Path, atelier: Atelier) -> None:
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     assert [each.path for each in await atelier.projects.files(project.id)] == [
         "docs/guide.md",
         "store.py",
@@ -53,8 +52,7 @@ async def test_an_emptied_folder_deletes_nothing_without_confirmation(
     code: Path, below: Sequence[str], atelier: Atelier
 ) -> None:
     """The empty mount point of a removed drive looks like a folder whose files were deleted."""
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     before = await atelier.projects.statistics(project.id)
     away = code.rename(code.with_name("away"))
     code.mkdir()
@@ -90,8 +88,7 @@ async def test_a_folder_that_becomes_unreadable_is_named_and_its_entities_stay(
         return names(root, path)
 
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         with monkeypatch.context() as closed:
             closed.setattr(ConfinedRoot, "names", denied)
             await read(atelier, project, *below)
@@ -108,8 +105,7 @@ async def test_a_folder_that_becomes_unreadable_is_named_and_its_entities_stay(
 
 
 async def test_a_request_during_indexing_is_performed_afterwards(code: Path, atelier: Atelier) -> None:
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     await atelier.projects.ingest(project.id)
     await atelier.projects.ingest(project.id, ["use.py"], force=True)
     state = await atelier.projects.wait(project.id)
@@ -118,8 +114,7 @@ async def test_a_request_during_indexing_is_performed_afterwards(code: Path, ate
 
 
 async def test_only_changed_files_are_indexed_again_and_ids_stay(code: Path, atelier: Atelier) -> None:
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     check = await named(atelier, project, "check")
     (code / "store.py").write_text("# A new first line.\n" + STORE)
     (code / "docs" / "guide.md").unlink()
@@ -140,8 +135,7 @@ async def test_only_changed_files_are_indexed_again_and_ids_stay(code: Path, ate
 
 async def test_another_start_finds_the_same(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         before = await atelier.projects.find("check")
         check = await named(atelier, project, "check")
         seen = await atelier.projects.explore(check, depth=5)
@@ -188,8 +182,7 @@ async def test_a_restored_file_is_no_longer_an_external_package(open_atelier: Op
 
     store = (code / "store.py").read_text()
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         others = await packages(atelier, project)
         (code / "store.py").unlink()
         await read(atelier, project)
@@ -205,8 +198,7 @@ async def test_nothing_outside_the_folder_is_indexed(open_atelier: Opener, code:
     (tmp_path / "outside.py").write_text("def outside(): pass\n")
     (code / "link.py").symlink_to(tmp_path / "outside.py")
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert "link.py" not in {each.path for each in await atelier.projects.files(project.id)}
         with pytest.raises(UsageError, match="is not in the project folder"):
             await atelier.projects.ingest(project.id, ["../outside.py"])
@@ -229,8 +221,7 @@ async def test_an_undecodable_name_is_skipped_and_reported(open_atelier: Opener,
 async def test_files_matching_a_later_secret_rule_are_removed(
     code: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     first = await named(atelier, project, "check")
     monkeypatch.setattr("atelier_desk.engine.projects.file_selection.is_secret_name", lambda part: part == "store.py")
     await read(atelier, project)
@@ -292,8 +283,7 @@ async def test_a_damaged_index_is_rebuilt_from_the_database(
     async with open_atelier() as atelier:
         other = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
         await read(atelier, other)
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         root = atelier.datadir.root
     file, foreign = (root / f"project-index-{project_key(each.id)}.bin" for each in (project, other))
     kept = file.read_bytes()

@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.project import EntityKind, IngestStage, Project
+from atelier_desk.domain.project import EntityKind, IngestStage
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import file_selection
 from atelier_desk.presentation.project_text import cut_word
 from atelier_desk.support.i18n import _, spoken
 from tests.engine.conftest import Opener
-
-
-async def read(atelier: Atelier, project: Project) -> None:
-    await atelier.projects.ingest(project.id)
-    state = await atelier.projects.wait(project.id)
-    assert state is not None
-    assert state.stage is IngestStage.DONE, state.error
+from tests.engine.services.indexed_projects import indexed, read
 
 
 @pytest.fixture
@@ -70,8 +64,7 @@ async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, cod
 
     plain = {"heron.py", "egret.py"}
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert await held(atelier) == (plain, {"secrets", "secrets.py"})
         await atelier.projects.allow(project.id, "secrets.py")
         assert await held(atelier) == (plain | {"secrets.py"}, {"secrets"})
@@ -98,8 +91,7 @@ async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, cod
 async def test_a_private_key_is_indexed_only_on_request(open_atelier: Opener, code: Path) -> None:
     (code / "sample.txt").write_text("-----BEGIN PRIVATE KEY-----\nexample of a heron\n")
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert "sample.txt" not in {each.path for each in await atelier.projects.files(project.id)}
         await atelier.projects.allow(project.id, "sample.txt")
         await atelier.projects.wait(project.id)
@@ -111,8 +103,7 @@ async def test_an_interrupted_deletion_is_completed(
 ) -> None:
     async with open_atelier() as atelier:
         before = await atelier.store.counts()
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
 
         async def killed() -> int:
             raise KeyboardInterrupt
@@ -202,8 +193,7 @@ async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
         return found
 
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         held = await atelier.repos.projects.counts(project.id)
         with monkeypatch.context() as patch:
             patch.setattr(file_selection, "scan", then_gone)

@@ -13,7 +13,7 @@ from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import background_indexing
 from tests.engine.conftest import Opener
-from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.indexed_projects import indexed, named, read
 
 
 async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:
@@ -74,8 +74,7 @@ async def until_watched(atelier: Atelier, project: Project, folder: Path) -> Non
 
 
 async def test_watching_starts_when_it_is_enabled(code: Path, atelier: Atelier) -> None:
-    project = await atelier.projects.create("code", str(code), watched=False)
-    await read(atelier, project)
+    project = await indexed(atelier, code)
     (code / "meanwhile.py").write_text("def meanwhile(): pass\n")
     await atelier.projects.change(project.id, watched=True)
     await until_found(atelier, project, "meanwhile")

@@ -19,6 +19,7 @@ from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 from tests.engine.services.sample_agent_file import FILE
 from tests.helpers.agent_file_import import import_agent
+from tests.helpers.error_codes import raises_code
 
 
 async def test_the_first_start_creates_the_assistant_with_the_starter_model(open_atelier: Opener) -> None:
@@ -205,9 +206,8 @@ async def test_unknown_sections_are_refused_with_the_known_ones(sections: tuple[
         import_agent(atelier.agents, as_file),
         atelier.ask("x", agent=config),
     ):
-        with pytest.raises(UsageError, match="Unknown tool section") as error:
+        with raises_code(UsageError, "unknown_section", match="Unknown tool section") as error:
             await refused
-        assert error.value.code == "unknown_section"
         assert "core_ops, planning_ops, file_ops" in str(error.value)
 
 

@@ -17,7 +17,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.tool_calls import tool_calls
 
 KEY = "key-of-the-provider-0123456789"
@@ -48,8 +48,7 @@ async def test_a_run_leaves_one_entry_for_each_call_with_its_reason(open_atelier
         agent = AgentConfig(
             name="Ada", provider="p", model="m", tools=("read_file", "write_file"), approval=ApprovalMode.SELECTIVE
         )
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         for asked in await atelier.approvals.pending():
             assert not [entry for entry in await entries(atelier) if entry.call_id == asked.call_id], (
                 "it is not decided yet"
@@ -93,8 +92,7 @@ async def test_a_stopped_run_is_recorded_as_undecided(open_atelier: Opener, tmp_
     async with open_atelier([tool_calls(write("b.txt"))]) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.SELECTIVE)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         await atelier.runs.cancel(run_id)
         [entry] = await entries(atelier)
         assert (entry.decision, entry.decided_by) == (AuditDecision.CANCELLED, "stop")
@@ -223,8 +221,7 @@ async def test_keys_never_reach_the_trail(open_atelier: Opener, tmp_path: Path) 
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         await atelier.permissions.add(PermissionRule(text="run_command(curl:*)", action=Action.ASK))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.AUTO)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         await atelier.runs.cancel(run_id)
         [entry] = await entries(atelier)
         stored = str(await atelier.repos.store.query("SELECT detail, about, search FROM audit"))

@@ -20,7 +20,7 @@ from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, 
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.support.i18n import set_language
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, status_after
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 from tests.helpers.user_tool_files import HANGS, begun, gone
@@ -158,7 +158,7 @@ async def test_stop_really_stops_a_custom_tool(open_atelier: Opener, tmp_path: P
         pid = await begun(tmp_path)
         await atelier.runs.cancel(run_id)
         assert gone(pid)
-        assert (await atelier.runs.wait(run_id)).status.value == "cancelled"
+        assert (await status_after(atelier, run_id)).value == "cancelled"
         (tmp_path / "go").touch()
     assert not (tmp_path / "effect-0").exists()
 
@@ -176,7 +176,7 @@ async def test_closing_ends_a_custom_tool_and_the_next_start_shows_it_as_interru
     (tmp_path / "go").touch()
     async with open_atelier(["I saw that."]) as atelier:
         (run_id,) = await atelier.runs.recovery.resume_all()
-        assert (await atelier.runs.wait(run_id)).status.value == "completed"
+        assert (await status_after(atelier, run_id)).value == "completed"
         (row,) = await atelier.repos.executions.recent(workflow.id)
         assert row.status == "unknown"
     assert not (tmp_path / "effect-0").exists()

@@ -16,7 +16,8 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import POLL_S, restore_backup, verify_backup
 from atelier_desk.support import i18n
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 
 
@@ -126,17 +127,16 @@ async def test_a_report_changed_by_another_program_is_refused_until_it_is_accept
     path.write_text("# Plan, by hand")
     heard: list[tuple[str, str]] = []
     atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged_file"):
         await atelier.reports.read(workflow.id, "Plan")
-    assert caught.value.code == "damaged_file"
-    assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
+    assert (await exported_workflow(atelier, workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
     copy = await atelier.workflows.duplicate(workflow.id)
     assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
     assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
     assert await atelier.workflows.exporting.changed_reports(copy.id) == []
     heard.clear()
     path.rename(path.with_suffix(".away"))
-    assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"] == []
+    assert (await exported_workflow(atelier, workflow.id, "json"))["reports"] == []
     assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
     path.with_suffix(".away").rename(path)
     assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"

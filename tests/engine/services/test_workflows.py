@@ -11,7 +11,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, stored_status
 from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.tool_calls import tool_call
@@ -154,7 +154,7 @@ async def test_deleting_stops_the_run(open_atelier: Opener) -> None:
         workflow = await atelier.workflows.create("x")
         run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT)
         await atelier.workflows.delete(workflow.id)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+        assert await stored_status(atelier, run_id) is RunStatus.CANCELLED
 
 
 async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelier: Opener) -> None:
@@ -247,7 +247,7 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
 
 async def test_folder_archive_and_unread_mark_survive_a_restart_and_an_export(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        filed, plain, away = [(await atelier.workflows.create(name)).id for name in ("Filed", "Plain", "Away")]
+        filed, plain, away = [await create_workflow(atelier, name) for name in ("Filed", "Plain", "Away")]
         assert (await atelier.workflows.move(filed, "Nat\ud800ure")).collection == "Nat\ufffdure", "as pasted"
         await atelier.workflows.move(filed, " Nature ")
         await atelier.workflows.set_archived(away, True)

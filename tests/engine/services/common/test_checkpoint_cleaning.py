@@ -17,7 +17,7 @@ from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.tool_calls import tool_call
 
@@ -40,10 +40,10 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
     """An older backup, and a newer one with one more workflow, whose id is returned; that one deleted a folder."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        delete_folder(atelier, ws, await create_workflow(atelier), "first")
         await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(old)
-        newer = (await atelier.workflows.create()).id
+        newer = await create_workflow(atelier)
         delete_folder(atelier, ws, newer, "second")
         await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(new)
@@ -116,7 +116,7 @@ async def test_a_restored_database_deletes_nothing_automatically(
     """Its settings may be old: a person who restores the wrong backup loses nothing by opening it."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         await atelier.settings.update(checkpoint_days=1)
         await atelier.data.backup_create(old)
         await atelier.settings.update(checkpoint_days=0)
@@ -152,7 +152,7 @@ async def test_a_person_deletes_unknown_data(ws: Path, tmp_path: Path, atelier: 
 
 
 async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(ws: Path, atelier: Atelier) -> None:
-    mine = (await atelier.workflows.create()).id
+    mine = await create_workflow(atelier)
     change = delete_folder(atelier, ws, mine, "folder")
     await atelier.files.cleaning.clean(asked=False)
     assert await atelier.files.cleaning.leftovers(again=False) == []
@@ -187,7 +187,7 @@ async def test_the_journal_records_what_can_no_longer_be_undone(open_atelier: Op
 async def test_cleaning_runs_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         await atelier.settings.update(checkpoint_days=1)
         await once_a_day(atelier, started=True)
         delete_folder(atelier, ws, mine, "first")
@@ -203,7 +203,7 @@ async def test_cleaning_runs_once_a_day_after_a_command(open_atelier: Opener, ws
 async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        delete_folder(atelier, ws, await create_workflow(atelier), "first")
         await clock.advance(400 * DAY)
         await once_a_day(atelier, started=True, most_s=0.0)
         state = await atelier.repos.housekeeping.load()
@@ -212,7 +212,7 @@ async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Op
 
 
 async def test_permanently_deleting_a_workflow_deletes_its_undo_data(ws: Path, atelier: Atelier) -> None:
-    mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
+    mine, other = await create_workflow(atelier), await create_workflow(atelier)
     gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
     await atelier.workflows.purge(mine)
     assert not atelier.workspace_files.store.trash(gone.id).exists()
@@ -224,7 +224,7 @@ async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws:
     """The database may be an old backup: in the newer one the workflow may be restored from the bin."""
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         change = delete_folder(atelier, ws, mine, "first")
         await atelier.workflows.delete(mine)
         await clock.advance(400 * DAY)
@@ -235,7 +235,7 @@ async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws:
 
 
 async def test_a_full_disk_is_cleaned_too(ws: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
-    delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+    delete_folder(atelier, ws, await create_workflow(atelier), "first")
     unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
     unused.parent.mkdir(parents=True)
     unused.write_text("no record names it")

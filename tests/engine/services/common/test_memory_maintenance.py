@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine import Atelier
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, create_workflow
 from tests.engine.services.other_embedder import OtherEmbedder
 from tests.helpers.manual_clock import ManualClock
 
@@ -112,7 +112,7 @@ async def _cut_off(*_about: object) -> bool:
 
 async def test_changes_reported_together_are_all_stored(atelier: Atelier) -> None:
     ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
-    workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
+    workflows = [await create_workflow(atelier, name) for name in ("one", "other")]
     await asyncio.gather(
         *(atelier.memories.pin(each) for each in ids),
         *(atelier.memories.set_on(each, False) for each in workflows),
