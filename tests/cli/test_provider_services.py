@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.cli.conftest import ProviderCli
 from tests.cli.server_thread import serving
@@ -28,146 +29,103 @@ def test_an_imitation_of_ollama_works(atelier: ProviderCli, tmp_path: Path) -> N
         assert (done.status, done.out.strip()) == (0, "Hello there")
 
 
+class Service:
+    """A provider of the command line whose key is in the environment, with the server behind it."""
+
+    def __init__(self, atelier: ProviderCli, server: Any, name: str, kind: str, model: str, key: str) -> None:
+        self.server, self.name, self.model, self._atelier = server, name, model, atelier
+        self.key = server.api_key = key
+        add = ["add", name, "--kind", kind, "--base-url", server.root, "--api-key-env", "SERVICE_KEY"]
+        assert self("providers", *add).status == 0
+        assert self("providers", "test", name, key="sk-ant-another-key").status == 1
+
+    def __call__(self, *arguments: str, key: str = "") -> Any:
+        return self._atelier(*arguments, SERVICE_KEY=key or self.key)
+
+    def models(self, *fields: str) -> list[tuple[Any, ...]]:
+        listed = json.loads(self("models", "list", "--provider", self.name, "--json").out)
+        return [tuple(each[field] for field in fields) for each in listed]
+
+    def total_of_a_run(self, usage: dict[str, Any], *prices: str) -> dict[str, Any]:
+        prices = ("--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2", *prices)
+        assert self("models", "edit", self.name, self.model, *prices).status == 0
+        self.server.script(Reply(text="Hello there", usage=usage))
+        done = self("run", "Hi", "--provider", self.name, "--model", self.model, "--effort", "low")
+        assert (done.status, done.out.strip()) == (0, "Hello there")
+        return dict(json.loads(self("usage", "--json").out)["total"])
+
+    def check_refusal(self, message: str, model: str = "", key: str = "") -> None:
+        refused = self("run", "Hi", "--provider", self.name, "--model", model or self.model, key=key)
+        assert refused.status == 1
+        assert message in refused.err
+        assert (key or self.key) not in refused.err
+
+
 def test_claude_with_a_cache(atelier: ProviderCli) -> None:
-    server = FakeAnthropic()
-    env = {"CLAUDE_KEY": "sk-ant-" + "k" * 24}
-    server.api_key = env["CLAUDE_KEY"]
     usage = {
         "input_tokens": 50,
         "cache_creation_input_tokens": 200,
         "cache_read_input_tokens": 4000,
         "output_tokens": 30,
     }
+    server = FakeAnthropic()
     with serving(server):
-        add = [
-            "providers",
-            "add",
-            "Claude",
-            "--kind",
-            "anthropic",
-            "--base-url",
-            server.root,
-            "--api-key-env",
-            "CLAUDE_KEY",
-        ]
-        assert atelier(*add, **env).status == 0
-        assert "2" in atelier("providers", "test", "Claude", **env).out
-        assert atelier("providers", "test", "Claude", CLAUDE_KEY="sk-ant-another-key").status == 1
-        listed = json.loads(atelier("models", "list", "--provider", "Claude", "--json", **env).out)
-        assert [(each["label"], each["context_window"]) for each in listed] == [
+        claude = Service(atelier, server, "Claude", "anthropic", "claude-sonnet-5", "sk-ant-" + "k" * 24)
+        assert "2" in claude("providers", "test", "Claude").out
+        assert claude.models("label", "context_window") == [
             ("Claude Sonnet 5", 1_000_000),
             ("Claude Haiku 4.5", 200_000),
         ]
-        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2", "--price-cache-write", "2.5"]
-        assert atelier("models", "edit", "Claude", "claude-sonnet-5", *prices, **env).status == 0
-        server.script(Reply(text="Hello there", usage=usage))
-        done = atelier("run", "Hi", "--provider", "Claude", "--model", "claude-sonnet-5", "--effort", "low", **env)
-        assert (done.status, done.out.strip()) == (0, "Hello there")
+        total = claude.total_of_a_run(usage, "--price-cache-write", "2.5")
         assert server.of("/v1/messages")[0].json["output_config"] == {"effort": "low"}
-        total = json.loads(atelier("usage", "--json").out)["total"]
         assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
         assert (total["cost"], total["saved"]) == (0.0017, 0.0071)
         assert "$0.0071 saved by the cache" in atelier("usage").out
         server.script(Failure(401, error_body("authentication_error", "invalid x-api-key")))
-        refused = atelier("run", "Hi", "--provider", "Claude", "--model", "claude-sonnet-5", **env)
-        assert refused.status == 1
-        assert "refused the API key" in refused.err
-        assert env["CLAUDE_KEY"] not in refused.err
+        claude.check_refusal("refused the API key")
 
 
 def test_gemini_with_a_cache(atelier: ProviderCli) -> None:
-    server = FakeGoogle()
-    env = {"GEMINI_KEY": "AIza" + "k" * 24}
-    server.api_key = env["GEMINI_KEY"]
     usage = {
         "promptTokenCount": 4250,
         "cachedContentTokenCount": 4000,
         "candidatesTokenCount": 18,
         "thoughtsTokenCount": 12,
     }
+    server = FakeGoogle()
     with serving(server):
-        add = [
-            "providers",
-            "add",
-            "Gemini",
-            "--kind",
-            "google",
-            "--base-url",
-            server.root,
-            "--api-key-env",
-            "GEMINI_KEY",
-        ]
-        assert atelier(*add, **env).status == 0
-        assert "2" in atelier("providers", "test", "Gemini", **env).out
-        assert atelier("providers", "test", "Gemini", GEMINI_KEY="sk-ant-another-key").status == 1
-        listed = json.loads(atelier("models", "list", "--provider", "Gemini", "--json", **env).out)
-        assert [(each["label"], each["context_window"], each["supports_thinking"]) for each in listed] == [
+        gemini = Service(atelier, server, "Gemini", "google", "gemini-3.5-flash", "AIza" + "k" * 24)
+        assert "2" in gemini("providers", "test", "Gemini").out
+        assert gemini.models("label", "context_window", "supports_thinking") == [
             ("Gemini 3.5 Flash", 1_048_576, True),
             ("Gemini 2.5 Flash-Lite", 1_048_576, True),
         ]
-        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2"]
-        assert atelier("models", "edit", "Gemini", "gemini-3.5-flash", *prices, **env).status == 0
-        server.script(Reply(text="Hello there", usage=usage))
-        done = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", "--effort", "low", **env)
-        assert (done.status, done.out.strip()) == (0, "Hello there")
+        total = gemini.total_of_a_run(usage)
         assert server.chats[-1]["generationConfig"]["thinkingConfig"]["thinkingLevel"] == "LOW"
-        total = json.loads(atelier("usage", "--json").out)["total"]
         assert (total["tokens_input"], total["tokens_output"], total["tokens_cached"]) == (4250, 30, 4000)
         assert (total["cost"], total["saved"]) == (0.0016, 0.0072)
-        gone = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-0-gone", **env)
-        assert gone.status == 1
-        assert "does not have the model gemini-0-gone" in gone.err
-        refused = atelier(
-            "run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", GEMINI_KEY="AIza-expired-key"
-        )
-        assert refused.status == 1
-        assert "refused the API key" in refused.err
-        assert "AIza-expired-key" not in refused.err
+        gemini.check_refusal("does not have the model gemini-0-gone", model="gemini-0-gone")
+        gemini.check_refusal("refused the API key", key="AIza-expired-key")
 
 
 def test_responses_with_a_cache(atelier: ProviderCli) -> None:
-    server = FakeResponses()
-    env = {"OPENAI_KEY": "sk-" + "k" * 24}
-    server.api_key, server.verified = env["OPENAI_KEY"], False
+    """Also where neither streams nor summaries are allowed."""
     usage = {
         "input_tokens": 4250,
         "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200},
         "output_tokens": 30,
     }
+    server = FakeResponses()
     with serving(server):
-        add = [
-            "providers",
-            "add",
-            "Lab",
-            "--kind",
-            "responses",
-            "--base-url",
-            server.root,
-            "--api-key-env",
-            "OPENAI_KEY",
-        ]
-        assert atelier(*add, **env).status == 0
-        assert atelier("providers", "test", "Lab", OPENAI_KEY="AIza-another-key").status == 1
-        listed = json.loads(atelier("models", "list", "--provider", "Lab", "--json", **env).out)
-        assert [(each["name"], each["supports_thinking"]) for each in listed] == [("gpt-5.5", True), ("gpt-4.1", False)]
-        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2", "--price-cache-write", "2.5"]
-        assert atelier("models", "edit", "Lab", "gpt-5.5", *prices, **env).status == 0
-        server.script(Reply(text="Hello there", usage=usage))
-        done = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-5.5", "--effort", "low", **env)
-        assert (done.status, done.out.strip()) == (0, "Hello there"), (
-            "also where neither streams nor summaries are allowed"
-        )
+        server.verified = False
+        lab = Service(atelier, server, "Lab", "responses", "gpt-5.5", "sk-" + "k" * 24)
+        assert lab.models("name", "supports_thinking") == [("gpt-5.5", True), ("gpt-4.1", False)]
+        total = lab.total_of_a_run(usage, "--price-cache-write", "2.5")
         assert server.chats[-1]["reasoning"] == {"effort": "low"}
-        total = json.loads(atelier("usage", "--json").out)["total"]
         assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
         assert (total["cost"], total["saved"]) == (0.0017, 0.0071)
-        gone = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-0-gone", **env)
-        assert gone.status == 1
-        assert "does not have the model gpt-0-gone" in gone.err
-        refused = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-5.5", OPENAI_KEY="sk-expired-key")
-        assert refused.status == 1
-        assert "refused the API key" in refused.err
-        assert "sk-expired-key" not in refused.err
+        lab.check_refusal("does not have the model gpt-0-gone", model="gpt-0-gone")
+        lab.check_refusal("refused the API key", key="sk-expired-key")
 
 
 def test_azure_with_custom_headers(atelier: ProviderCli, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateways.model_gateway import ModelFactory
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -43,12 +46,16 @@ Opener = Callable[..., AbstractAsyncContextManager[Atelier]]
 
 @pytest.fixture
 def open_atelier(tmp_path: Path, place_database: PlaceDatabase) -> Opener:
-    """Opens the test's data folder; may be called again after closing, like a restart."""
+    """Opens the test's data folder; may be called again after closing, like a restart. What a model answers: the
+    same for all agents, or what makes the model of each.
+    """
 
     @asynccontextmanager
-    async def opener(steps: Sequence[Step] | ScriptedModel = (), **options: Any) -> AsyncIterator[Atelier]:
-        model = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
-        options.setdefault("model_factory", lambda agent: model)
+    async def opener(
+        steps: Sequence[Step] | ScriptedModel | ModelFactory = (), **options: Any
+    ) -> AsyncIterator[Atelier]:
+        model = steps if isinstance(steps, ScriptedModel) or callable(steps) else ScriptedModel(steps)
+        options.setdefault("model_factory", model if callable(model) else lambda agent: model)
         options.setdefault("embedder", WordEmbedder())
         options.setdefault("vault", KeyVault(environ={}))
         place_database(DataDir(tmp_path / "data").database)
@@ -58,12 +65,17 @@ def open_atelier(tmp_path: Path, place_database: PlaceDatabase) -> Opener:
     return opener
 
 
+@pytest.fixture
+async def atelier(open_atelier: Opener) -> AsyncIterator[Atelier]:
+    """Open for the whole test; make it the last of a test's arguments, so that the others are prepared before."""
+    async with open_atelier() as atelier:
+        yield atelier
+
+
 class Recorder:
     """Collects the stream of a workflow and lets a test wait for an event."""
 
     def __init__(self, atelier: Atelier, workflow_id: str | None = None) -> None:
-        import asyncio
-
         self.events: list[StreamEvent] = []
         self._waiters: list[tuple[Callable[[StreamEvent], bool], asyncio.Future[StreamEvent]]] = []
         atelier.bus.subscribe(self._take, workflow_id)
@@ -76,7 +88,6 @@ class Recorder:
 
     async def until(self, kind: ChunkType, **data: Any) -> StreamEvent:
         """The first event of this kind with these fields, past or future."""
-        import asyncio
 
         def fits(event: StreamEvent) -> bool:
             return event.chunk_type is kind and all(event.data.get(key) == value for key, value in data.items())
@@ -91,6 +102,43 @@ class Recorder:
 
     def kinds(self) -> list[str]:
         return [event.chunk_type.value for event in self.events if event.durable]
+
+
+async def create_workflow(atelier: Atelier, *given: Any, **options: Any) -> str:
+    """The id of a new workflow."""
+    return (await atelier.workflows.create(*given, **options)).id
+
+
+async def exported_workflow(atelier: Atelier, workflow_id: str, *options: Any) -> dict[str, Any]:
+    """What the file of a workflow holds."""
+    return dict(json.loads(await atelier.workflows.export(workflow_id, *options)))
+
+
+async def month_cost(atelier: Atelier) -> float:
+    """What was spent this month, in USD."""
+    return (await atelier.usage.month()).spent
+
+
+async def stored_status(atelier: Atelier, run_id: str) -> RunStatus:
+    return (await atelier.repos.runs.get(run_id)).status
+
+
+async def status_after(atelier: Atelier, run_id: str) -> RunStatus:
+    """How a run is when it has ended or waits."""
+    return (await atelier.runs.wait(run_id)).status
+
+
+async def send_and_wait(atelier: Atelier, workflow_id: str, text: str, **options: Any) -> str:
+    """The id of a run that was started by this message, when it has ended or waits for a person."""
+    run_id = await atelier.runs.send(workflow_id, text, **options)
+    await atelier.runs.wait(run_id)
+    return run_id
+
+
+async def wait_for_event(event: asyncio.Event) -> None:
+    """Wait for something that must happen, but not without end."""
+    async with asyncio.timeout(20):
+        await event.wait()
 
 
 async def completed(atelier: Atelier, run_id: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
+from tests.engine.conftest import send_and_wait
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -18,8 +19,7 @@ def remember(content: str, **fields: Any) -> list[ToolCall]:
 
 
 async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=AGENT)
     return run_id
 
 

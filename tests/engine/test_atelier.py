@@ -24,6 +24,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers.openai import FakeOpenAI
@@ -46,17 +47,16 @@ def test_an_engine_without_memories_and_projects_loads_no_numpy(tmp_path: Path) 
     assert done.stdout.strip() == "False"
 
 
-async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assistant = await atelier.agents.default()
-        assert assistant.config.provider == "local"
-        assert set(assistant.config.tools) >= {
-            "TodoTool",
-            "MemoryTool",
-            "CalculatorTool",
-            "UserQuestionTool",
-            "ReportTool",
-        }
+async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(atelier: Atelier) -> None:
+    assistant = await atelier.agents.default()
+    assert assistant.config.provider == "local"
+    assert set(assistant.config.tools) >= {
+        "TodoTool",
+        "MemoryTool",
+        "CalculatorTool",
+        "UserQuestionTool",
+        "ReportTool",
+    }
 
 
 async def test_agents_are_found_by_name_and_the_error_names_unknown_ones(open_atelier: Opener) -> None:
@@ -143,10 +143,9 @@ async def test_a_damaged_folder_gives_a_readable_error(tmp_path: Path) -> None:
     database = tmp_path / "data" / "database"
     database.mkdir(parents=True)
     (database / "something").write_text("x")
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "missing_manifest"):
         async with Atelier.open(tmp_path / "data"):
             pass
-    assert caught.value.code == "missing_manifest"
 
 
 async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder_locked(
@@ -190,18 +189,17 @@ def test_images_have_limits() -> None:
 
 
 async def test_opening_loads_the_memory_search_in_the_background(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        warmed = asyncio.Event()
+    warmed = asyncio.Event()
 
-        async def warm() -> None:
-            warmed.set()
+    async def warm() -> None:
+        warmed.set()
 
-        monkeypatch.setattr(atelier.memory_search, "warm", warm)
-        await atelier.resume_pending()
-        async with asyncio.timeout(5):
-            await warmed.wait()
+    monkeypatch.setattr(atelier.memory_search, "warm", warm)
+    await atelier.resume_pending()
+    async with asyncio.timeout(5):
+        await warmed.wait()
 
 
 async def test_a_memory_search_that_cannot_be_preloaded_is_logged(
@@ -217,14 +215,13 @@ async def test_a_memory_search_that_cannot_be_preloaded_is_logged(
     assert "not loaded ahead" in caplog.text
 
 
-async def test_purging_a_workflow_deletes_its_open_questions(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        for _each in range(3):
-            atelier.gate.record(workflow.id, QuestionStatus.TIMEOUT)
-        assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
-        await atelier.workflows.purge(workflow.id)
-        assert await atelier.gate.refusal(workflow.id) is None
+async def test_purging_a_workflow_deletes_its_open_questions(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    for _each in range(3):
+        atelier.gate.record(workflow.id, QuestionStatus.TIMEOUT)
+    assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
+    await atelier.workflows.purge(workflow.id)
+    assert await atelier.gate.refusal(workflow.id) is None
 
 
 async def test_the_setting_not_to_sync_applies_from_the_next_start(

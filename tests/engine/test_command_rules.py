@@ -17,7 +17,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="everything is unconfined here, and asks")
@@ -267,8 +267,7 @@ async def test_nothing_runs_without_approval(open_atelier: Opener, places: dict[
         texts = sorted(f"run_command({rule})" for rule in rules)
         await atelier.permissions.add(*(PermissionRule(text=text, action=Action.ALLOW) for text in texts))
         workflow = await atelier.workflows.create(workspace=(places["ws"],))
-        run_id = await atelier.runs.send(workflow.id, "Go.", agent=AGENT)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "Go.", agent=AGENT)
         asked = {one.call_id for one in await atelier.approvals.pending()}
         assert {call.id for call in calls} - asked == {call.id for call in calls if call.id.startswith("refuse")}
         events = [event.body.model_dump_json() for event in await run_events(atelier.repos, run_id)]
@@ -286,13 +285,13 @@ async def test_always_in_a_folder_applies_only_there(open_atelier: Opener, place
     again = (command("b", "make", "vendor"), command("c", "cd vendor && make", ""), command("d", "make", ""))
     async with open_atelier([(command("a", "make", "vendor"),), "Done.", again, "Done."]) as atelier:
         workflow = await atelier.workflows.create(workspace=(places["ws"],))
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go.", agent=AGENT))
+        await send_and_wait(atelier, workflow.id, "Go.", agent=AGENT)
         [asked] = await atelier.approvals.pending()
         assert asked.always == ("run_command(cd vendor && make)",)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
         await atelier.runs.wait(asked.run_id)
         assert (ws / "vendor" / "EXECUTED").exists()
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go on.", agent=AGENT))
+        await send_and_wait(atelier, workflow.id, "Go on.", agent=AGENT)
         [asked] = await atelier.approvals.pending()
         assert asked.call_id == "d"
         assert asked.always == ("run_command(make)",)

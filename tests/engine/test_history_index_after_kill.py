@@ -18,7 +18,7 @@ from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = 6
@@ -32,7 +32,7 @@ async def grow_and_die(folder: Path) -> None:
     model = ScriptedModel(["a zebra", "late"])
     async with Atelier.open(folder, model_factory=lambda _agent: model, vault=KeyVault(environ={})) as atelier:
         first = await atelier.workflows.create("first")
-        await atelier.runs.wait(await atelier.runs.send(first.id, "question", agent=AGENT))
+        await send_and_wait(atelier, first.id, "question", agent=AGENT)
         text = await atelier.workflows.export(first.id)
         assert len(await atelier.repos.history.search("zebra")) == 1  # from here on the index follows each commit
         for _copy in range(IMPORTED):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow
 from tests.engine.memory_turn_steps import answered, regenerate, remember
 
 
@@ -16,7 +16,7 @@ async def memories(atelier: Atelier) -> list[Memory]:
 async def test_the_new_answer_takes_over_the_same_memory(open_atelier: Opener) -> None:
     steps: list[Step] = [remember("I like tea.", tags=["a"]), "Noted.", remember("i like  tea", tags=["b"]), "Noted."]
     async with open_atelier(steps) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         first = await answered(atelier, workflow_id)
         [before] = await memories(atelier)
         second = await regenerate(atelier, workflow_id, first)
@@ -35,7 +35,7 @@ async def test_other_words_another_type_and_a_later_turn_give_other_memories(ope
     ):
         steps += [remember(words, **fields), "Noted."]
     async with open_atelier(steps) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         run_id = await answered(atelier, workflow_id)
         await answered(atelier, workflow_id)
         second = await answered(atelier, workflow_id)
@@ -52,7 +52,7 @@ async def test_other_words_another_type_and_a_later_turn_give_other_memories(ope
 async def test_a_memory_changed_by_a_person_is_unchanged(open_atelier: Opener) -> None:
     model = ScriptedModel([remember("I like tea"), "Noted.", remember("I like tea"), "Noted."])
     async with open_atelier(model) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         first = await answered(atelier, workflow_id)
         [memory] = await memories(atelier)
         edited = await atelier.memories.update(memory.id, content="I like green tea")
@@ -64,7 +64,7 @@ async def test_a_memory_changed_by_a_person_is_unchanged(open_atelier: Opener) -
 async def test_a_turn_on_an_abandoned_branch_counts_too(open_atelier: Opener) -> None:
     steps: list[Step] = ["Hello.", remember("I like tea"), "Noted.", "Hello again.", remember("I like tea"), "Noted."]
     async with open_atelier(steps) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         first = await answered(atelier, workflow_id, "Hello")
         await answered(atelier, workflow_id)
         await regenerate(atelier, workflow_id, first)
@@ -76,5 +76,5 @@ async def test_a_turn_on_an_abandoned_branch_counts_too(open_atelier: Opener) ->
 async def test_another_workflows_memory_is_separate(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea"), "Noted.", remember("I like tea"), "Noted."]) as atelier:
         for name in "ab":
-            await answered(atelier, (await atelier.workflows.create(name)).id)
+            await answered(atelier, await create_workflow(atelier, name))
         assert len(await memories(atelier)) == 2

@@ -21,7 +21,7 @@ from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, send_and_wait
 from tests.helpers.fake_websites import Reply, html, parsed_here, sites
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.tool_calls import tool_call
@@ -77,88 +77,81 @@ class Agent:
         return result
 
 
-async def test_a_folder_is_indexed_and_searched(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        made = await agent("setup_project")
-        assert (made["success"], made["project"], made["entities"]["scope"]) == (True, "shop", 3)
-        found = await agent("semantic_search", query="add up the cart")
-        assert found["results"][0]["name"] == "total"
-        queried = await agent(
-            "query_entities", entity="Scope", where={"path": {"starts_with": "public"}}, order_by="-start_line"
-        )
-        assert [row["name"] for row in queried["results"]] == ["plus", "total"]
-        around = await agent("explore_relationships", entity_id="plus", relationship="calls", direction="in")
-        assert [row["name"] for row in around["results"]] == ["total"]
-        schema = await agent("get_schema")
-        assert schema["counts"]["Scope"] == 3
-        listed = await agent("list_projects")
-        assert [(row["name"], row["current"]) for row in listed["projects"]] == [("shop", True)]
-        assert (await agent("ingest_code", files=["public/cart.py"], incremental=False))["changed"] == 1
-        assert (await agent("forget_path", path="private"))["files"] == 1
-        assert "wage" not in str(await agent("brain_search", query="wage person paid"))
+async def test_a_folder_is_indexed_and_searched(code: Path, atelier: Atelier) -> None:
+    agent = Agent(atelier, code)
+    made = await agent("setup_project")
+    assert (made["success"], made["project"], made["entities"]["scope"]) == (True, "shop", 3)
+    found = await agent("semantic_search", query="add up the cart")
+    assert found["results"][0]["name"] == "total"
+    queried = await agent(
+        "query_entities", entity="Scope", where={"path": {"starts_with": "public"}}, order_by="-start_line"
+    )
+    assert [row["name"] for row in queried["results"]] == ["plus", "total"]
+    around = await agent("explore_relationships", entity_id="plus", relationship="calls", direction="in")
+    assert [row["name"] for row in around["results"]] == ["total"]
+    schema = await agent("get_schema")
+    assert schema["counts"]["Scope"] == 3
+    listed = await agent("list_projects")
+    assert [(row["name"], row["current"]) for row in listed["projects"]] == [("shop", True)]
+    assert (await agent("ingest_code", files=["public/cart.py"], incremental=False))["changed"] == 1
+    assert (await agent("forget_path", path="private"))["files"] == 1
+    assert "wage" not in str(await agent("brain_search", query="wage person paid"))
 
 
-async def test_a_missing_name_is_answered_with_the_existing_ones(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        assert "setup_project" in (await agent("semantic_search", query="x"))["error"]
-        await agent("setup_project")
-        assert "shop" in (await agent("switch_project", name="ship"))["error"]
-        assert "Scope" in (await agent("query_entities", entity="Klass"))["error"]
-        assert "qualified" in (await agent("query_entities", entity="Scope", where={"nom": "x"}))["error"]
-        assert "starts_with" in (await agent("query_entities", entity="Scope", where={"name": {"like": "x"}}))["error"]
-        assert "total" in (await agent("explore_relationships", entity_id="totals cart"))["error"]
-        assert "each a Scope" in (await agent("query_entities", entity="class"))["error"]
-        assert (await agent("query_entities", entity="Scope", where={"type": "class"}))["there_are"] == {
-            "type": ["function"]
-        }
-        assert (
-            "takes a number, not '10'"
-            in (await agent("query_entities", entity="Scope", where={"lines": {"gt": "10"}}))["error"]
-        )
-        assert (
-            "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
-        )
-        assert "does not exist" in (await agent("ingest_code", path="gone.py"))["error"]
-        some = await agent("ingest_code", files=["public/cart.py", "gone.py"], incremental=False)
-        assert (some["changed"], some["missing"]) == (1, ["gone.py"])
-        assert (await agent("load_project", path="gone"))["code"] == "not_found"
-        assert "contains nothing from gone.py" in (await agent("forget_path", path="gone.py"))["error"]
+async def test_a_missing_name_is_answered_with_the_existing_ones(code: Path, atelier: Atelier) -> None:
+    agent = Agent(atelier, code)
+    assert "setup_project" in (await agent("semantic_search", query="x"))["error"]
+    await agent("setup_project")
+    assert "shop" in (await agent("switch_project", name="ship"))["error"]
+    assert "Scope" in (await agent("query_entities", entity="Klass"))["error"]
+    assert "qualified" in (await agent("query_entities", entity="Scope", where={"nom": "x"}))["error"]
+    assert "starts_with" in (await agent("query_entities", entity="Scope", where={"name": {"like": "x"}}))["error"]
+    assert "total" in (await agent("explore_relationships", entity_id="totals cart"))["error"]
+    assert "each a Scope" in (await agent("query_entities", entity="class"))["error"]
+    assert (await agent("query_entities", entity="Scope", where={"type": "class"}))["there_are"] == {
+        "type": ["function"]
+    }
+    assert (
+        "takes a number, not '10'"
+        in (await agent("query_entities", entity="Scope", where={"lines": {"gt": "10"}}))["error"]
+    )
+    assert "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
+    assert "does not exist" in (await agent("ingest_code", path="gone.py"))["error"]
+    some = await agent("ingest_code", files=["public/cart.py", "gone.py"], incremental=False)
+    assert (some["changed"], some["missing"]) == (1, ["gone.py"])
+    assert (await agent("load_project", path="gone"))["code"] == "not_found"
+    assert "contains nothing from gone.py" in (await agent("forget_path", path="gone.py"))["error"]
 
 
-async def test_a_search_without_a_project_is_reported(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        assert "setup_project" in (await agent("brain_search", query="cart"))["error"]
-        await agent("setup_project")
-        await agent("unload_project", name="shop")
-        said = (await agent("brain_search", query="cart"))["error"]
-        assert "shop" in said
-        assert "load_project" in said
+async def test_a_search_without_a_project_is_reported(code: Path, atelier: Atelier) -> None:
+    agent = Agent(atelier, code)
+    assert "setup_project" in (await agent("brain_search", query="cart"))["error"]
+    await agent("setup_project")
+    await agent("unload_project", name="shop")
+    said = (await agent("brain_search", query="cart"))["error"]
+    assert "shop" in said
+    assert "load_project" in said
 
 
-async def test_paths_are_returned_so_that_they_can_be_opened(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        above, inside = Agent(atelier, code.parent), Agent(atelier, code)
-        await above("setup_project", root="shop")
-        for tool, asked in (
-            ("semantic_search", {"query": "total"}),
-            ("query_entities", {"entity": "Scope"}),
-            ("explore_relationships", {"entity_id": "total"}),
-        ):
-            assert (await above(tool, **asked))["paths_are_below"] == {"shop": str(code)}
-            assert "paths_are_below" not in await inside(tool, **asked)
+async def test_paths_are_returned_so_that_they_can_be_opened(code: Path, atelier: Atelier) -> None:
+    above, inside = Agent(atelier, code.parent), Agent(atelier, code)
+    await above("setup_project", root="shop")
+    for tool, asked in (
+        ("semantic_search", {"query": "total"}),
+        ("query_entities", {"entity": "Scope"}),
+        ("explore_relationships", {"entity_id": "total"}),
+    ):
+        assert (await above(tool, **asked))["paths_are_below"] == {"shop": str(code)}
+        assert "paths_are_below" not in await inside(tool, **asked)
 
 
-async def test_an_incomplete_index_is_reported_with_the_results(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        await agent("create_project", name="shop")
-        for tool, asked in (("semantic_search", {"query": "total"}), ("query_entities", {"entity": "Scope"})):
-            assert (await agent(tool, **asked))["not_read_yet"] == ["shop"]
-        await agent("ingest_directory", path=".")
-        assert "not_read_yet" not in await agent("semantic_search", query="total")
+async def test_an_incomplete_index_is_reported_with_the_results(code: Path, atelier: Atelier) -> None:
+    agent = Agent(atelier, code)
+    await agent("create_project", name="shop")
+    for tool, asked in (("semantic_search", {"query": "total"}), ("query_entities", {"entity": "Scope"})):
+        assert (await agent(tool, **asked))["not_read_yet"] == ["shop"]
+    await agent("ingest_directory", path=".")
+    assert "not_read_yet" not in await agent("semantic_search", query="total")
 
 
 async def test_every_search_parameter_has_its_effect(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
@@ -207,22 +200,21 @@ async def test_every_search_parameter_has_its_effect(open_atelier: Opener, code:
         assert "shop" in (await agent("brain_search", query="x", projects=["nowhere"]))["error"]
 
 
-async def test_an_agent_reads_only_entities_it_may_read(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        await Agent(atelier, code)("setup_project")
-        narrow = Agent(atelier, code / "public")
-        assert "wage" not in str(await narrow("brain_search", query="what a person is paid wage"))
-        assert "wage" not in str(await narrow("query_entities", entity="Scope"))
-        [project] = await atelier.projects.list()
-        [wage] = await atelier.projects.find("wage", limit=1, project_ids=[project.id])
-        assert not (await narrow("explore_relationships", entity_id=wage.entity.id))["success"]
-        assert "outside" in (await narrow("setup_project", root=str(code / "private")))["error"]
-        near = (await narrow("explore_relationships", entity_id="what a person is paid"))["error"]
-        assert ("wage.py" in near, "Nearest" in near) == (False, True)
-        (tmp_path / "else").mkdir()
-        stranger = Agent(atelier, tmp_path / "else")
-        assert (await stranger("list_projects"))["projects"] == []
-        assert not (await stranger("switch_project", name="shop"))["success"]
+async def test_an_agent_reads_only_entities_it_may_read(code: Path, tmp_path: Path, atelier: Atelier) -> None:
+    await Agent(atelier, code)("setup_project")
+    narrow = Agent(atelier, code / "public")
+    assert "wage" not in str(await narrow("brain_search", query="what a person is paid wage"))
+    assert "wage" not in str(await narrow("query_entities", entity="Scope"))
+    [project] = await atelier.projects.list()
+    [wage] = await atelier.projects.find("wage", limit=1, project_ids=[project.id])
+    assert not (await narrow("explore_relationships", entity_id=wage.entity.id))["success"]
+    assert "outside" in (await narrow("setup_project", root=str(code / "private")))["error"]
+    near = (await narrow("explore_relationships", entity_id="what a person is paid"))["error"]
+    assert ("wage.py" in near, "Nearest" in near) == (False, True)
+    (tmp_path / "else").mkdir()
+    stranger = Agent(atelier, tmp_path / "else")
+    assert (await stranger("list_projects"))["projects"] == []
+    assert not (await stranger("switch_project", name="shop"))["success"]
 
 
 async def test_unreadable_entities_have_no_name_in_relations(open_atelier: Opener, code: Path) -> None:
@@ -242,15 +234,14 @@ async def test_unreadable_entities_have_no_name_in_relations(open_atelier: Opene
         }
 
 
-async def test_pages_are_stored_and_count_as_outside_content(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("Web pages")
-        page = ("https://birds.example/herons", "Herons", "# Herons\n\nHerons nest in tall trees.\n")
-        assert await atelier.projects.add_pages(project.id, [page]) >= 2
-        found = await Agent(atelier).result("brain_search", query="where herons nest")
-        assert found.data["results"][0]["path"] == "https://birds.example/herons"
-        assert found.tainted == ("birds.example",)
-        assert (await atelier.projects.delete(project.id)) > 2
+async def test_pages_are_stored_and_count_as_outside_content(atelier: Atelier) -> None:
+    project = await atelier.projects.create("Web pages")
+    page = ("https://birds.example/herons", "Herons", "# Herons\n\nHerons nest in tall trees.\n")
+    assert await atelier.projects.add_pages(project.id, [page]) >= 2
+    found = await Agent(atelier).result("brain_search", query="where herons nest")
+    assert found.data["results"][0]["path"] == "https://birds.example/herons"
+    assert found.tainted == ("birds.example",)
+    assert (await atelier.projects.delete(project.id)) > 2
 
 
 async def test_a_link_out_of_the_workspace_is_not_a_folder_of_it(
@@ -321,8 +312,7 @@ async def test_a_rule_about_a_path_applies_to_search_results(open_atelier: Opene
     async with open_atelier(model) as atelier:
         await atelier.permissions.add(PermissionRule(text="read_file(private/**)", action=Action.DENY))
         workflow = await atelier.workflows.create(workspace=(str(code),))
-        run = await atelier.runs.send(workflow.id, "Look.", agent=agent_with_tools())
-        await atelier.runs.wait(run)
+        await send_and_wait(atelier, workflow.id, "Look.", agent=agent_with_tools())
         found = results(model)
         assert found["read"]["success"]
         assert (await atelier.projects.find("what a person is paid"))[0].entity.path.startswith("private/"), (
@@ -401,30 +391,27 @@ async def test_a_search_by_words_alone_is_reported_where_vectors_were_requested(
         assert "note" not in await agent("semantic_search", query="wage")
 
 
-async def test_a_project_is_disabled_unloaded_and_loaded_again(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        assert (await agent("setup_project", root="public", ingest=False, embeddings=False))["embeddings"] is False
-        assert (await agent("setup_project", root="private"))["project"] == "private"
-        assert (await agent("switch_project", name="PUBLIC"))["project"] == "public"
-        assert (await agent("generate_embeddings"))["texts"] == 0
-        assert (await agent("ingest_directory", path="public"))["changed"] == 1
-        assert (await agent("generate_embeddings", entity="Scope", force=True))["done"] == 2
-        assert "Scope" in (await agent("generate_embeddings", entity="Klass"))["error"]
-        assert (await agent("unload_project", name="public"))["loaded"] is False
-        assert "wage" in str(await agent("brain_search", query="wage"))
-        assert "total" not in str(await agent("brain_search", query="total"))
-        assert "Say which" in (await agent("semantic_search", query="total"))["error"], (
-            "it is the current one no longer"
-        )
-        assert (await agent("setup_project", root="public"))["unchanged"] == 1
-        assert "total" in str(await agent("brain_search", query="total"))
-        assert (await agent("unload_project", name="public"))["success"]
-        assert (await agent("load_project", path="public"))["project"] == "public"
-        assert {row["name"]: (row["loaded"], row["current"]) for row in (await agent("list_projects"))["projects"]} == {
-            "public": (True, True),
-            "private": (True, False),
-        }
+async def test_a_project_is_disabled_unloaded_and_loaded_again(code: Path, atelier: Atelier) -> None:
+    agent = Agent(atelier, code)
+    assert (await agent("setup_project", root="public", ingest=False, embeddings=False))["embeddings"] is False
+    assert (await agent("setup_project", root="private"))["project"] == "private"
+    assert (await agent("switch_project", name="PUBLIC"))["project"] == "public"
+    assert (await agent("generate_embeddings"))["texts"] == 0
+    assert (await agent("ingest_directory", path="public"))["changed"] == 1
+    assert (await agent("generate_embeddings", entity="Scope", force=True))["done"] == 2
+    assert "Scope" in (await agent("generate_embeddings", entity="Klass"))["error"]
+    assert (await agent("unload_project", name="public"))["loaded"] is False
+    assert "wage" in str(await agent("brain_search", query="wage"))
+    assert "total" not in str(await agent("brain_search", query="total"))
+    assert "Say which" in (await agent("semantic_search", query="total"))["error"], "it is the current one no longer"
+    assert (await agent("setup_project", root="public"))["unchanged"] == 1
+    assert "total" in str(await agent("brain_search", query="total"))
+    assert (await agent("unload_project", name="public"))["success"]
+    assert (await agent("load_project", path="public"))["project"] == "public"
+    assert {row["name"]: (row["loaded"], row["current"]) for row in (await agent("list_projects"))["projects"]} == {
+        "public": (True, True),
+        "private": (True, False),
+    }
 
 
 async def test_a_page_is_downloaded_and_found(
@@ -458,22 +445,21 @@ async def test_a_page_is_downloaded_and_found(
 
 
 async def test_files_of_untrusted_folders_are_outside_content_and_of_trusted_ones_are_not(
-    open_atelier: Opener, code: Path
+    code: Path, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        agent = Agent(atelier, code)
-        await agent("setup_project")
-        asked: list[tuple[str, dict[str, Any]]] = [
-            ("semantic_search", {"query": "add up the cart", "limit": 1}),
-            ("brain_search", {"query": "add up the cart", "limit": 1}),
-            ("query_entities", {"entity": "Scope", "where": {"name": "total"}}),
-            ("explore_relationships", {"entity_id": "total", "relationship": "calls", "direction": "out"}),
-        ]
-        for tool, arguments in asked:
-            agent.trusted = ()
-            assert (await agent.result(tool, **arguments)).tainted == (str(code / "public" / "cart.py"),), tool
-            agent.trusted = (code / "public",)
-            assert (await agent.result(tool, **arguments)).tainted == (), tool
+    agent = Agent(atelier, code)
+    await agent("setup_project")
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("semantic_search", {"query": "add up the cart", "limit": 1}),
+        ("brain_search", {"query": "add up the cart", "limit": 1}),
+        ("query_entities", {"entity": "Scope", "where": {"name": "total"}}),
+        ("explore_relationships", {"entity_id": "total", "relationship": "calls", "direction": "out"}),
+    ]
+    for tool, arguments in asked:
+        agent.trusted = ()
+        assert (await agent.result(tool, **arguments)).tainted == (str(code / "public" / "cart.py"),), tool
+        agent.trusted = (code / "public",)
+        assert (await agent.result(tool, **arguments)).tainted == (), tool
 
 
 async def test_names_from_untrusted_files_are_outside_content_even_in_errors_and_of_packages(
@@ -543,7 +529,7 @@ async def test_the_same_goal_takes_fewer_tokens_with_the_sections(open_atelier: 
                 await atelier.projects.ingest(project.id)
                 await atelier.projects.wait(project.id)
             workflow = await atelier.workflows.create(workspace=(str(folder),))
-            await atelier.runs.wait(await atelier.runs.send(workflow.id, goal, agent=agent_with_tools(tools=tools)))
+            await send_and_wait(atelier, workflow.id, goal, agent=agent_with_tools(tools=tools))
         tokens[way] = sum(map(estimate_request, model.requests))
         shown[way] = str(results(model)[calls[-1].id])
     assert ["Round a bill to whole coins" in each for each in shown.values()] == [True, True]

@@ -24,6 +24,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.secrets import KeyVault
+from tests.engine.conftest import send_and_wait, stored_status
 from tests.helpers.servers.anthropic import FakeAnthropic
 from tests.helpers.servers.google import FakeGoogle
 from tests.helpers.servers.mistral import FakeMistral
@@ -68,8 +69,7 @@ async def world(server: SigningServer, folder: Path) -> AsyncIterator[Atelier]:
 
 
 async def say(atelier: Atelier, workflow_id: str, text: str, **changes: Any) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=agent(**changes))
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=agent(**changes))
     return run_id
 
 
@@ -170,7 +170,7 @@ async def test_thinking_is_sent_back_to_kinds_with_their_own_format(
             workflow = await atelier.workflows.create("W")
             for text in ("two", "three"):
                 run_id = await say(atelier, workflow.id, text, model=model)
-            assert not kept or (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+            assert not kept or await stored_status(atelier, run_id) is RunStatus.COMPLETED
         assert bool(server.refusals if hasattr(server, "refusals") else server.thoughts.refused) is not kept
 
 
@@ -222,7 +222,7 @@ async def test_it_survives_a_kill_between_the_call_and_the_next_request(server: 
             with suppress(ConflictError):  # the start itself may have resumed it
                 await atelier.runs.steering.resume(run.id)
         await atelier.runs.wait(run.id)
-        assert (await atelier.repos.runs.get(run.id)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, run.id) is RunStatus.COMPLETED
     assert server.issued[0] in returned(sent(server))
     assert server.refusals == []
 
@@ -233,12 +233,10 @@ async def test_it_survives_a_dropped_connection_and_a_failure(server: SigningSer
     async with world(server, tmp_path / "data") as atelier:
         workflow = await atelier.workflows.create("W")
         run_id = await say(atelier, workflow.id, "two")
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.ERROR, (
-            "tried again after the drop, and refused"
-        )
+        assert await stored_status(atelier, run_id) is RunStatus.ERROR, "tried again after the drop, and refused"
         await atelier.runs.steering.resume(run_id)
         await atelier.runs.wait(run_id)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, run_id) is RunStatus.COMPLETED
     assert server.issued[0] in returned(sent(server))
     assert server.refusals == []
 
@@ -255,10 +253,10 @@ async def test_it_survives_another_model_in_the_middle(server: SigningServer, tm
         other = await say(atelier, workflow.id, "other", model="other-model")
         assert returned(sent(plain)) == [], "another provider gets nothing"
         assert [each for each in returned(sent(server)) if each] == [], "and so does another model"
-        assert (await atelier.repos.runs.get(other)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, other) is RunStatus.COMPLETED
         server.script(*turn(3))
         again = await say(atelier, workflow.id, "three")
-        assert (await atelier.repos.runs.get(again)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, again) is RunStatus.COMPLETED
         assert server.issued[0] in returned(sent(server)), "its own comes back"
         assert "8*7" in json.dumps(sent(server)), "the other model's call is still known"
 
@@ -274,7 +272,7 @@ async def test_sub_agents_have_their_own(server: SigningServer, tmp_path: Path) 
         run_id = await say(
             atelier, workflow.id, "ask the child", tools=("DelegateTaskTool",), approval=ApprovalMode.AUTO
         )
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, run_id) is RunStatus.COMPLETED
     bodies = [request.json["messages"] for request in server.of("/v1/chat/completions")]
     assert len(bodies) == 4
     assert server.issued[1] in returned(bodies[2]), "the child's own"
@@ -308,7 +306,7 @@ async def test_too_much_of_it_is_reported_and_the_run_continues(
     async with world(server, tmp_path / "data") as atelier:
         workflow = await atelier.workflows.create("W")
         run_id = await say(atelier, workflow.id, "two")
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, run_id) is RunStatus.COMPLETED
         replied = [event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied)]
         shown = await atelier.inspector.request(run_id, replied[-1].seq)
         item = next(item for item in shown.items if item.kind == "reply")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import itertools
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -152,6 +153,17 @@ async def run(clock: ManualClock, stream: Any) -> list[Any]:
             assert clock.sleepers > sleeping or delta.delay_s == 0
             assert not pending.done()
             await clock.advance(delta.delay_s)
+
+
+def parsed_deltas(parser: Any, pieces: Iterable[Any]) -> list[ChatDelta]:
+    """All that a parser makes of a stream that came in these pieces."""
+    deltas: list[ChatDelta] = [delta for piece in pieces for delta in parser.feed(piece)]
+    return deltas + list(parser.close())
+
+
+def cut_at(stream: bytes, cuts: set[int]) -> list[bytes]:
+    """A stream in pieces."""
+    return [stream[start:end] for start, end in itertools.pairwise(sorted(cuts | {0, len(stream)}))]
 
 
 async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:

@@ -18,6 +18,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, TextDelta
 from atelier_desk.llm.network.local_server_detection import detect
+from tests.helpers.error_codes import raises_code
 from tests.llm.provider_requests import ADD, answer, ask, called, provider, reply_of, result, send
 
 pytestmark = pytest.mark.model
@@ -119,9 +120,8 @@ async def test_overflow_reports_the_context_length(chat: Any) -> None:
 
 
 async def test_a_bad_grammar_is_a_bad_request(chat: Any) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_request"):
         await send(chat, "x", grammar="root ::= (")
-    assert caught.value.code == "bad_request"
 
 
 async def test_models_window_and_detection(chat: Any, address: str) -> None:

@@ -24,11 +24,12 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.replies.chat_completion_parser import ChatCompletionParser
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FIELDS, FakeMistral
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.irregular_conversations import ANY, SHAPES, conversation
-from tests.llm.provider_requests import ADD, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.provider_requests import ADD, answer, ask, called, collect, joined, parsed_deltas, provider, result, send
 
 KEY = "mistral-test-key-1"
 THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}
@@ -173,9 +174,8 @@ async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: An
 )
 async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, body: Any, code: str) -> None:
     mistral_server.script(Failure(status, body))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         await send(chat)
-    assert caught.value.code == code
 
 
 async def test_models(chat: Any) -> None:
@@ -242,7 +242,7 @@ STREAM = stream_bytes()
 def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     def parsed(pieces: list[bytes]) -> Any:
         parser = ChatCompletionParser(ask(), ErrorLocation("Mistral"))
-        deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+        deltas = parsed_deltas(parser, pieces)
         assert isinstance(deltas[-1], ReplyDone)
         return joined(deltas), deltas[-1].reply
 

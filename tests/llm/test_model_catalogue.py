@@ -27,6 +27,7 @@ from atelier_desk.llm.model_catalogue import (
     store,
 )
 from atelier_desk.llm.provider_presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.scripted_http_server import Request, Response
 from tests.llm.models_dev_server import ModelsDev, told
@@ -131,9 +132,8 @@ async def test_an_invalid_list_is_refused(answer: Any) -> None:
 
 
 async def test_an_unreachable_source_is_named_in_one_sentence() -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "unreachable") as caught:
         await fetch(ManualClock(), "http://127.0.0.1:9")
-    assert caught.value.code == "unreachable"
     assert str(caught.value) == "models.dev cannot be reached. Check your connection."
 
 

@@ -16,10 +16,23 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
-from tests.llm.provider_requests import ADD, JSON, answer, ask, called, collect, joined, provider, result, send
+from tests.llm.provider_requests import (
+    ADD,
+    JSON,
+    answer,
+    ask,
+    called,
+    collect,
+    joined,
+    parsed_deltas,
+    provider,
+    result,
+    send,
+)
 
 
 @pytest.fixture
@@ -147,9 +160,8 @@ async def test_think_tags_of_old_servers(ollama_server: FakeOllama, chat: Any) -
 @pytest.mark.parametrize("reply", [Reply(text="Hello", end_mark=False), Reply(text="Hello there", cut_after=1)])
 async def test_a_stream_without_done_is_truncated(ollama_server: FakeOllama, chat: Any, reply: Reply) -> None:
     ollama_server.script(reply)
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "truncated"):
         await send(chat)
-    assert caught.value.code == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -158,26 +170,22 @@ async def test_a_stream_without_done_is_truncated(ollama_server: FakeOllama, cha
 )
 async def test_an_error_in_the_middle(ollama_server: FakeOllama, chat: Any, event: dict[str, Any], code: str) -> None:
     ollama_server.script(Reply(text="abcdefghij", midway_error=event, error_after=1))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         await send(chat)
-    assert caught.value.code == code
 
 
 async def test_refusals(ollama_server: FakeOllama, chat: Any) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "not_found") as caught:
         await send(chat, model="absent")
-    assert caught.value.code == "not_found"
     assert "absent" in str(caught.value)
-    with pytest.raises(ProviderError, match="does not support chat") as caught:
+    with raises_code(ProviderError, "bad_request", match="does not support chat"):
         await send(chat, model="nomic-embed-text")
-    assert caught.value.code == "bad_request"
     ollama_server.script(Failure(400, {"error": "the input length exceeds the context length"}))
     with pytest.raises(ContextOverflowError):
         await send(chat)
     ollama_server.script(Reply(raw=b"not json\n"))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_response"):
         await send(chat)
-    assert caught.value.code == "bad_response"
 
 
 async def test_an_old_server_without_the_think_field(ollama_server: FakeOllama, chat: Any) -> None:
@@ -209,9 +217,8 @@ async def test_models(ollama_server: FakeOllama, chat: Any) -> None:
     shown = await chat.model_info("qwen3:4b")
     assert (shown.context_window, shown.supports_thinking, shown.source) == (131_072, True, "server")
     assert (await chat.model_info("llama3.1:8b")).context_window == 131_072
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "not_found"):
         await chat.model_info("absent")
-    assert caught.value.code == "not_found"
     assert (await chat.test()).models == 4
 
 
@@ -239,7 +246,7 @@ STREAM = b"".join(
 def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
     def parsed(pieces: list[bytes]) -> Any:
         parser = OllamaParser(ask(), ErrorLocation("Ollama"))
-        deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+        deltas = parsed_deltas(parser, pieces)
         last = deltas[-1]
         assert isinstance(last, ReplyDone)
         return joined(deltas), last.reply.usage, [(call.name, call.arguments) for call in last.reply.tool_calls]

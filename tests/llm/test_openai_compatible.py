@@ -11,6 +11,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -242,9 +243,8 @@ async def test_a_refused_field_is_omitted_and_remembered(
 
 async def test_a_refusal_of_something_else_is_an_error(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.refused = {"messages": "messages is unknown"}
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_request"):
         await send(chat)
-    assert caught.value.code == "bad_request"
     assert len(openai_server.requests) == 1
 
 
@@ -360,10 +360,9 @@ async def test_a_cut_after_the_finish_reason_loses_nothing(openai_server: FakeOp
 async def test_an_error_in_the_middle(openai_server: FakeOpenAI, chat: Any, event: dict[str, Any], code: str) -> None:
     openai_server.script(Reply(text="abcdefghij", midway_error=event, error_after=2))
     shown = []
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         async for delta in chat.stream(ask()):
             shown.append(delta)
-    assert caught.value.code == code
     assert joined(shown) == ("abcde", "")
     assert len(openai_server.requests) == 1, "never sent again once something was shown"
 
@@ -371,9 +370,8 @@ async def test_an_error_in_the_middle(openai_server: FakeOpenAI, chat: Any, even
 @pytest.mark.parametrize("raw", [b"data: {broken\n\n", b"data: [1]\n\n"])
 async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, chat: Any, raw: bytes) -> None:
     openai_server.script(Reply(raw=raw))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_response"):
         await send(chat)
-    assert caught.value.code == "bad_response"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from atelier_desk.domain.errors import ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
+from tests.helpers.error_codes import raises_code
 from tests.helpers.memory_keyring import MemoryKeyring
 
 KEY = "sk-vault-0123456789"
@@ -106,9 +107,8 @@ def test_an_environment_variable_is_read_at_use() -> None:
     environ: dict[str, str] = {}
     vault = KeyVault(environ=environ)
     vault.set("Mistral", KEY)
-    with pytest.raises(ProviderError, match="MISTRAL_KEY") as caught:
+    with raises_code(ProviderError, "auth", match="MISTRAL_KEY"):
         vault.resolve(config(api_key_env="MISTRAL_KEY"))
-    assert caught.value.code == "auth"
     environ["MISTRAL_KEY"] = " sk-from-environment \n"
     assert vault.resolve(config(api_key_env="MISTRAL_KEY")) == "sk-from-environment"
     assert redact("x sk-from-environment y") == "x [redacted] y"
@@ -116,9 +116,8 @@ def test_an_environment_variable_is_read_at_use() -> None:
 
 @pytest.mark.parametrize("key", ["", "  ", "two words", "clé-secrète", "line\nbreak-secret", "x" * 9000])
 def test_invalid_keys_are_refused(key: str) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "auth") as caught:
         KeyVault(environ={}).set("Mistral", key)
-    assert caught.value.code == "auth"
     assert not key.strip() or key not in str(caught.value)
 
 
@@ -140,9 +139,8 @@ def test_a_key_that_was_not_stored_is_asked_for_and_nothing_is_sent() -> None:
     vault = KeyVault(environ={"MINE": KEY})
     lost = config(has_key=True)
     assert vault.state(lost) is KeyState.REQUIRED
-    with pytest.raises(ProviderError, match="needs its API key again") as raised:
+    with raises_code(ProviderError, "auth", match="needs its API key again"):
         vault.resolve(lost)
-    assert raised.value.code == "auth"
     vault.set("Mistral", KEY)
     assert (vault.state(lost), vault.resolve(lost)) == (KeyState.SESSION, KEY)
 

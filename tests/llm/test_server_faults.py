@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.anthropic import FakeAnthropic
 from tests.helpers.servers.google import FakeGoogle
@@ -83,9 +84,8 @@ def asked(server: Any) -> Any:
 )
 async def test_a_fault_has_its_code(server: Any, chat: Any, clock: ManualClock, fault: Any, code: str) -> None:
     server.script(*[fault] * 200)  # a model that is loading is waited for
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code) as caught:
         await run(clock, chat.stream(asked(server)))
-    assert caught.value.code == code
     assert "{" not in str(caught.value)
 
 

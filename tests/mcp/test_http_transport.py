@@ -14,6 +14,7 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http_transport
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.server_secrets import Resolved
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 
 
@@ -47,9 +48,8 @@ async def test_a_compression_bomb_is_refused(clock: ManualClock, monkeypatch: py
     monkeypatch.setattr(http_transport, "LONGEST_ANSWER", 100_000)
     answer = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"x": "a" * 5_000_000}}).encode()
     async with answering(gzip.compress(answer), "gzip", clock) as connection:
-        with pytest.raises(McpError) as caught:
+        with raises_code(McpError, "too_large"):
             await connection.tools()
-        assert caught.value.code == "too_large"
 
 
 async def test_an_encoding_that_was_not_offered_is_refused(clock: ManualClock) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http_transport
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_sign_in import served
 from tests.mcp.mcp_connections import answer_of, connected
@@ -75,7 +76,6 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
             with pytest.raises(McpError, match="plain sent more than"):
                 await connection.call("huge", {"size": 20_000})
         async with connected(config.model_copy(update={"headers": {}}), clock) as connection:
-            with pytest.raises(McpError, match="plain requires you to sign in") as caught:
+            with raises_code(McpError, "sign_in", match="plain requires you to sign in"):
                 await connection.tools()
-            assert caught.value.code == "sign_in"
             assert connection.state == "sign_in"

@@ -22,6 +22,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.journal_commit import Commit
+from tests.helpers.error_codes import raises_code
 
 LONG = "A heron stands in the river, and what it looks at is a fish. " * 20
 DICTIONARY_1 = "aadae830dfbbb5b461ab4de8e9de5f1591664bb79e7bf452462542eb5cf65782"
@@ -98,9 +99,8 @@ async def test_damaged_bytes_are_a_damaged_row(repos: Repositories, store: Store
     for table, column in (("message", "content"), ("run", "usage")):
         await store.write(Statement(f"UPDATE {table} SET {column} = $bytes RETURN NONE", {"bytes": b"\x01\xff\xff"}))
     for reading in (repos.messages.get(message.id), repos.runs.get("r")):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "damaged_row"):
             await reading
-        assert caught.value.code == "damaged_row"
     (shown,) = await repos.messages.page(workflow.id)
     assert shown.kind == "damaged"
 

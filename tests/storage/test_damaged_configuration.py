@@ -27,6 +27,7 @@ from atelier_desk.storage.repositories.configuration import remove_damaged
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.journal_commit import Commit
+from tests.helpers.error_codes import raises_code
 
 CHANGES = {
     "agent": ("config", '{"name":"Agent a","provider":"evil","model":"m"}'),
@@ -130,9 +131,8 @@ async def test_damage_that_may_hide_a_restriction_blocks_all_agents(kept: Reposi
     if table not in ("permission_rule", "setting"):
         await kept.settings.refuse_damaged()
         return
-    with pytest.raises(StorageError) as refused:
+    with raises_code(StorageError, "damaged_row") as refused:
         await kept.settings.refuse_damaged()
-    assert refused.value.code == "damaged_row"
     for part in (key(table), "no agent starts", "backup restore FILE", "--remove-damaged"):
         assert part in str(refused.value)
 

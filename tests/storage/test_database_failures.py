@@ -24,6 +24,7 @@ from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing import writer
 from atelier_desk.support import malloc_tuning
+from tests.helpers.error_codes import raises_code
 from tests.storage.child_programs import run, start
 
 pytestmark = pytest.mark.usefixtures("copied_databases")
@@ -85,9 +86,8 @@ async def test_a_commit_stored_despite_an_error_is_not_reported_as_refused(
         failing.kept = True
         await store.write(named("kept"))
         failing.times = 1
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "result_lost"):
             await store.transact(named("kept too"))
-        assert caught.value.code == "result_lost"
         await store.write(named("later"))
         assert await names(store) == ["kept", "kept too", "later"]
     async with await Store.open(datadir.database) as store:
@@ -105,9 +105,8 @@ async def test_an_unknown_outcome_is_reported_as_unknown_and_determined_later(
             with pytest.raises(StorageError, match="last change may not have been saved") as unknown:
                 await store.write(named("unknown"))
             assert (unknown.value.code, unknown.value.recoverable) == ("io", True)
-            with pytest.raises(StorageError) as caught:
+            with raises_code(StorageError, "disk_full"):
                 await store.write(named("refused"))
-            assert caught.value.code == "disk_full"
         await store.write(named("later"))
         assert await names(store) == (["later", "unknown"] if kept else ["later"])
     async with await Store.open(datadir.database) as store:
@@ -315,9 +314,8 @@ async def test_a_database_that_stays_busy_gives_advice_and_is_retried_at_each_re
         with monkeypatch.context() as patch:
             patch.setattr(engine_module, "_construct", construct)
             for attempt in (store._engine.reopen(), names(store), store.write(named("refused"))):
-                with pytest.raises(StorageError) as caught:
+                with raises_code(StorageError, code) as caught:
                     await attempt
-                assert caught.value.code == code
                 assert "damaged" not in str(caught.value)
         assert await names(store) == ["kept"]
 

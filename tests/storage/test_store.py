@@ -19,6 +19,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Statement, Store
+from tests.helpers.error_codes import raises_code
 from tests.storage.child_programs import run, start
 
 
@@ -66,15 +67,13 @@ async def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
 
 
 async def test_a_folder_name_the_engine_does_not_support_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "bad_path"):
         await Store.open(tmp_path / "why?" / "database")
-    assert caught.value.code == "bad_path"
 
 
 async def test_a_failing_statement_raises_even_before_the_last(store: Store) -> None:
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "query") as caught:
         await store.query("SELECT * FROM nowhere; RETURN 1")
-    assert caught.value.code == "query"
     assert "nowhere" in str(caught.value)
 
 
@@ -110,9 +109,8 @@ async def test_a_second_process_is_told_who_holds_the_data(datadir: DataDir) -> 
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == "open"
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "locked") as caught:
             await Store.open(datadir.database)
-        assert caught.value.code == "locked"
         assert "--data-dir" in str(caught.value)
     finally:
         holder.communicate("end\n", timeout=30)
@@ -150,9 +148,8 @@ async def test_a_full_disk_is_noticed_before_anything_is_written(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_preflight, "free_bytes", lambda path: 5_000_000)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "disk_full") as caught:
         await Store.open(datadir.database)
-    assert caught.value.code == "disk_full"
     assert "5 MB" in str(caught.value)
     assert not database_preflight.has_content(datadir.database)
 
@@ -247,9 +244,8 @@ async def test_a_folder_moved_during_opening_is_reported_as_moved(
         (datadir.database / "manifest").mkdir()
 
     monkeypatch.setattr(database_preflight, "check", moved)
-    with pytest.raises(StorageError) as raised:
+    with raises_code(StorageError, "moved"):
         await Store.open(datadir.database)
-    assert raised.value.code == "moved"
     monkeypatch.undo()
     async with await Store.open(elsewhere / datadir.database.name) as store:
         assert await names(store) == ["kept"]

@@ -19,6 +19,7 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace import atomic_rename, confined_root, file_copying, openat
 from atelier_desk.workspace.confined_root import ConfinedRoot, problem
+from tests.helpers.error_codes import raises_code
 
 
 def _refused(*_given: object) -> int:
@@ -250,9 +251,8 @@ def test_a_move_to_another_disk_is_refused_with_advice(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(confined_root, "rename_new", across)
     confined = ConfinedRoot(tmp_path)
-    with pytest.raises(ToolError, match="copy it, then delete it") as refused:
+    with raises_code(ToolError, "other_disk", match="copy it, then delete it"):
         confined.rename("a", confined, "b")
-    assert refused.value.code == "other_disk"
 
 
 def test_the_workspace_folder_and_the_programs_data_are_not_moved(tmp_path: Path) -> None:

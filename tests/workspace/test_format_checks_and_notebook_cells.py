@@ -9,6 +9,7 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.format_checks_and_notebook_cells import warning, with_cell
 from atelier_desk.workspace.text_files import Text
+from tests.helpers.error_codes import raises_code
 
 NOTEBOOK = {
     "cells": [
@@ -76,10 +77,8 @@ def test_a_cell_is_addressed_by_its_id_or_number(cell: str, place: int) -> None:
 
 
 def test_missing_cells_and_other_files_are_refused() -> None:
-    with pytest.raises(ToolError, match="a1, b2, 3") as caught:
+    with raises_code(ToolError, "no_cell", match="a1, b2, 3"):
         with_cell(Text(json.dumps(NOTEBOOK)), "zz", "new", "a.ipynb")
-    assert caught.value.code == "no_cell"
     for text in ("{", "[]", '{"cells": 1}', "3"):
-        with pytest.raises(ToolError) as caught:
+        with raises_code(ToolError, "bad_notebook"):
             with_cell(Text(text), "0", "new", "a.ipynb")
-        assert caught.value.code == "bad_notebook"

@@ -19,7 +19,8 @@ from atelier_desk.domain.usage import unchecked
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.sample_images import png
@@ -82,9 +83,8 @@ async def test_the_chosen_model_gets_the_image_and_the_question() -> None:
 async def test_an_empty_answer_and_a_missing_choice_are_reported() -> None:
     with pytest.raises(ProviderError):
         await image_describer(Eye()).describe(PNG, "image/png", "", UNLIMITED)
-    with pytest.raises(ToolError) as failed:
+    with raises_code(ToolError, "not_configured"):
         await image_describer(Eye("x"), model="").describe(PNG, "image/png", "", UNLIMITED)
-    assert failed.value.code == "not_configured"
 
 
 PNG = png()
@@ -105,8 +105,7 @@ async def described(
         atelier.tool_services.image_describer = image_describer(eye)
         workflow = await atelier.workflows.create(workspace=(str(folder),))
         agent = agent_of(tools=("describe_image",), approval="auto", **changes)
-        run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "What is it?", agent=agent)
         kept = [
             event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, PictureDescribed)
         ]

@@ -22,6 +22,7 @@ from atelier_desk.domain.model_messages import (
 )
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.attachments.image_descriptions import MAX_TOKENS
+from tests.engine.conftest import create_workflow, month_cost, stored_status
 from tests.engine.costs.paid_requests import (
     AGENT,
     FIRST,
@@ -84,7 +85,7 @@ async def spent(paid: Paid) -> float:
     """The cost of the month, checked to be the same in store and memory."""
     notes = [task for task in asyncio.all_tasks() if task.get_name() == "cost of a server's request"]
     await asyncio.gather(*notes)
-    month = (await paid.atelier.usage.month()).spent
+    month = await month_cost(paid.atelier)
     assert paid.atelier.month_budget._left() == pytest.approx(LIMIT - month), "nothing is held any more"
     return month - FIRST
 
@@ -208,11 +209,11 @@ async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any
         assert endings.requests == 2
         assert lost > AGENT.max_tokens * TOKENS / 1_000_000
         await paid.atelier.settings.update(monthly_cost_limit=FIRST + lost + REPLY + 1.5 * lost)
-        run_id = await paid.atelier.runs.send((await paid.atelier.workflows.create("z")).id, "Go", agent=AGENT)
+        run_id = await paid.atelier.runs.send(await create_workflow(paid.atelier, "z"), "Go", agent=AGENT)
         await paid.atelier.runs.wait(run_id)
         month = await paid.atelier.usage.month()
         assert month.spent <= month.limit
-        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED, (
+        assert await stored_status(paid.atelier, run_id) is RunStatus.PAUSED, (
             "each time less is left, until it is too little"
         )
 

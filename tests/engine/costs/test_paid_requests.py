@@ -27,6 +27,7 @@ from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.tools.web.search import SearchInput, SearchWeb
 from atelier_desk.web.media_generation import Job, MediaGenerator
 from atelier_desk.web.search import Searcher
+from tests.engine.conftest import month_cost, stored_status
 from tests.engine.costs.paid_requests import (
     AGENT,
     FIRST,
@@ -181,11 +182,11 @@ async def test_each_kind_is_checked_against_the_limit(
     opened: Any, kind: str, known: bool, limit: float, sends: bool
 ) -> None:
     async with opened(known, monthly_cost_limit=limit) as paid:
-        before = (await paid.atelier.usage.month()).spent
+        before = await month_cost(paid.atelier)
         assert before == pytest.approx(FIRST)
         refused = await tried(paid, KINDS[kind])
         assert (bool(paid.sent), bool(refused)) == (sends, not sends)
-        after = (await paid.atelier.usage.month()).spent
+        after = await month_cost(paid.atelier)
         assert (after > before) == (sends and known)
         month = paid.atelier.month_budget
         assert month._left() == pytest.approx(limit - after if limit else month._left()), (
@@ -212,10 +213,10 @@ async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(open
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
         run_id = await begin(paid)
         await paid.atelier.runs.wait(run_id)
-        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
+        assert await stored_status(paid.atelier, run_id) is RunStatus.PAUSED
         await paid.atelier.runs.steering.resume(run_id, raise_limits={LimitKind.UNPRICED: 1.0})
         await paid.atelier.runs.wait(run_id)
-        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert await stored_status(paid.atelier, run_id) is RunStatus.COMPLETED
         assert (await paid.atelier.usage.month()).limit == 1_000.0
 
 
@@ -229,7 +230,7 @@ async def test_a_run_without_a_price_continues_once_the_price_is_known(opened: A
             paid.known = known
             await atelier.runs.steering.resume(run_id)
             await atelier.runs.wait(run_id)
-            assert (await atelier.repos.runs.get(run_id)).status is status
+            assert await stored_status(atelier, run_id) is status
         assert not (await atelier.usage.month()).unpriced
 
 
@@ -251,11 +252,9 @@ async def test_a_request_refused_by_a_service_is_refunded(opened: Any, code: str
     async with opened(monthly_cost_limit=1_000.0) as paid:
         with pytest.raises((ProviderError, asyncio.CancelledError)):
             async with paid.paying()("painter", "m", FIXED, "a picture"):
-                assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + FIXED), (
-                    "a kill here forgets nothing"
-                )
+                assert await month_cost(paid.atelier) == pytest.approx(FIRST + FIXED), "a kill here forgets nothing"
                 raise ProviderError("No.", code=code) if code else asyncio.CancelledError
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + counted)
+        assert await month_cost(paid.atelier) == pytest.approx(FIRST + counted)
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST - counted)
 
 
@@ -265,7 +264,7 @@ async def test_a_cost_below_zero_takes_nothing_back(opened: Any) -> None:
         await paid.atelier.runs.wait(run_id)
         [handle] = await paid.atelier.runs.team_of(run_id)
         await paid.atelier.journal.append(handle, MediaPaid(call_id="x", usage=Usage(cost=-500.0)))
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(2 * FIRST)
+        assert await month_cost(paid.atelier) == pytest.approx(2 * FIRST)
 
 
 async def test_many_at_once_never_exceed_the_limit_together(opened: Any) -> None:
@@ -279,7 +278,7 @@ async def test_many_at_once_never_exceed_the_limit_together(opened: Any) -> None
 
         done = await asyncio.gather(*(tried(paid, order) for _ in range(8)))
         assert (len(paid.sent), sum(not code for code in done)) == (3, 3)
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + 3 * FIXED)
+        assert await month_cost(paid.atelier) == pytest.approx(FIRST + 3 * FIXED)
 
 
 async def test_a_failed_request_next_to_a_run_releases_its_reservation(opened: Any) -> None:
@@ -322,9 +321,7 @@ async def test_embeddings_are_counted_by_the_server_across_restarts_and_in_the_u
             assert isinstance(await made.embed(["a text of many words " * 20]), np.ndarray)
         await made.aclose()
         spent = FIRST + 3 * 3 * TOKENS / 1_000_000
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), (
-            "the server counts three tokens a request"
-        )
+        assert await month_cost(paid.atelier) == pytest.approx(spent), "the server counts three tokens a request"
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - spent)
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
         assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Not in a workflow", 3, 9)
@@ -333,7 +330,7 @@ async def test_embeddings_are_counted_by_the_server_across_restarts_and_in_the_u
         with pytest.raises(ProviderError):
             await made.embed(["x"])
         await made.aclose()
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "a refused request costs nothing"
+        assert await month_cost(paid.atelier) == pytest.approx(spent), "a refused request costs nothing"
 
 
 async def test_paid_requests_are_events_of_the_run_and_in_its_totals(opened: Any, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.network.retry import RetryPolicy
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, month_cost, send_and_wait
 from tests.engine.costs.paid_requests import AGENT, FIRST, PICTURE, START, TOKENS, Paid, Ticking, reply, sampling, title
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, Reply
@@ -88,8 +88,7 @@ async def opened(open_atelier: Opener) -> AsyncIterator[Paid]:
         await atelier.settings.update(name_by_model=False, memories_at_end="off", monthly_cost_limit=1_000.0)
         server.script(Reply(text="Done.", usage={"prompt_tokens": 100, "completion_tokens": 10}))
         workflow = await atelier.workflows.create("x")
-        run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "Go", agent=AGENT)
         [handle] = await atelier.runs.team_of(run_id)
         yield Paid(atelier, server, True, run_id=run_id, handle=handle)
 
@@ -113,7 +112,7 @@ async def test_a_request_is_not_sent_again_after(
     monkeypatch.setattr(RetryPolicy, "delay", noting)
     async with opened(open_atelier) as paid:
         before = posts(paid.server)
-        spent = (await paid.atelier.usage.month()).spent
+        spent = await month_cost(paid.atelier)
         paid.server.script(BUSY, Reply(text="Hi.", usage={"prompt_tokens": 100, "completion_tokens": 10}))
         async with asyncio.timeout(30):
             asking = asyncio.create_task(_ended(KINDS[kind], paid))
@@ -122,7 +121,7 @@ async def test_a_request_is_not_sent_again_after(
             while not asking.done():
                 await paid.atelier.clock.advance(5.0)  # type: ignore[attr-defined]
         assert posts(paid.server) - before == (2 if change == "change_nothing" else 1)
-        after = (await paid.atelier.usage.month()).spent
+        after = await month_cost(paid.atelier)
         assert (after > spent) == (change == "change_nothing"), "a refused request costs nothing"
         assert not paid.atelier.month_budget.in_flight
         assert not paid.atelier.month_budget._held
@@ -191,7 +190,7 @@ async def test_a_run_stopped_while_it_waits_to_ask_again_paid_nothing_for_the_re
 
     async with opened(open_atelier) as paid, asyncio.timeout(30):
         atelier = paid.atelier
-        spent = (await atelier.usage.month()).spent
+        spent = await month_cost(atelier)
         monkeypatch.setattr(RetryPolicy, "delay", noting)
         paid.server.script(BUSY, Reply(text="Hi.", usage={"prompt_tokens": 100, "completion_tokens": 10}))
         workflow = await atelier.workflows.create("y")
@@ -209,5 +208,5 @@ async def test_a_run_stopped_while_it_waits_to_ask_again_paid_nothing_for_the_re
         while not waiting.done():
             await atelier.clock.advance(5.0)  # type: ignore[attr-defined]
         replies = 0 if how == "stop" else 1
-        assert (await atelier.usage.month()).spent == pytest.approx(spent + replies * 110 * TOKENS / 1e6)
+        assert await month_cost(atelier) == pytest.approx(spent + replies * 110 * TOKENS / 1e6)
         assert not atelier.month_budget.in_flight

@@ -11,7 +11,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import DirectCallModel, direct_agent, direct_message
 from atelier_desk.engine.run.mcp_server_requests import sample
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, completed
+from tests.engine.conftest import Opener, completed, status_after
 
 
 def request(*messages: tuple[Role, str]) -> ChatRequest:
@@ -52,7 +52,7 @@ async def test_other_agents_keep_their_models_and_a_call_survives_a_restart(open
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         run_id = await atelier.runs.send(workflow.id, message, agent=direct_agent("UserQuestionTool"))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
+        assert await status_after(atelier, run_id) is RunStatus.AWAITING_USER
     async with open_atelier(ScriptedModel(["hello"])) as atelier:
         [asked] = await atelier.questions.pending()
         await atelier.questions.answer_with(asked.id, text="red")

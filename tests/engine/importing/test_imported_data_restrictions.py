@@ -14,7 +14,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.engine.services.own_tools import OwnToolState
 from atelier_desk.storage.copies import backup_signature
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.team.conftest import Cast, call, lead
 from tests.helpers.backup_inspection_cache import inspected_once
 
@@ -50,7 +50,7 @@ async def fill(atelier: Atelier, folder: Path) -> None:
     await atelier.agents.save(free.config.model_copy(update={"approval": ApprovalMode.AUTO}), free.id)
     workflow = await atelier.workflows.create(workspace=(str(folder),))
     agent = lead(approval="manual", tools=("read_file", "write_file"))
-    await atelier.runs.wait(await atelier.runs.send(workflow.id, "Work.", agent=agent))
+    await send_and_wait(atelier, workflow.id, "Work.", agent=agent)
     assert len(await atelier.approvals.pending()) == 1
 
 
@@ -90,7 +90,7 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
     folder = tmp_path / "work" / "in"
     folder.mkdir(parents=True)
     cast = Cast(Lead=[[call("read_file", "r", path="a.txt")]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await fill(atelier, folder)
         before = await granted(atelier)
         assert before["in force"] == ["delete_path", "web_ops", "write_file"]
@@ -98,13 +98,13 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
         root = Path(atelier.datadir.root)
         await atelier.data.backup_create(tmp_path / "mine.zip")
     await restore_backup(tmp_path / "mine.zip", root)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         assert await granted(atelier) == before, "its own backup comes back as it was"
     (root / backup_signature.KEY).unlink()
     await restore_backup(tmp_path / "mine.zip", root, from_elsewhere=True)
-    async with open_atelier(model_factory=cast, start=False) as atelier:
+    async with open_atelier(cast, start=False) as atelier:
         assert (await atelier.permissions.rules())[0].held, "also where nothing but the database is opened"
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         assert await granted(atelier) == OFF
         (workflow,) = await atelier.workflows.list()
         (run,) = await atelier.repos.runs.list(workflow.id)
@@ -124,7 +124,7 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
         await atelier.own_tools.confirm(file.file, file.sha256)
         await atelier.mcp.switch("local", True)
         await atelier.files.trust(str(folder), True)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         after = await granted(atelier)
         assert (after["in force"], after["tools"]) == (
             ["delete_path", "web_ops", "write_file"],
@@ -133,26 +133,25 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
         assert (after["servers"], after["trusted"]) == ([True], [False, True]), "what was confirmed stays so"
 
 
-async def test_adding_a_suspended_rule_again_confirms_it(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        rule = PermissionRule(text="write_file", action=Action.ALLOW, held=True)
-        await atelier.permissions.add(rule)
-        assert (await atelier.settings.get()).approvals.rules == ()
-        (same,) = await atelier.permissions.add(PermissionRule(text="write_file", action=Action.ALLOW))
-        assert (same.id, same.held) == (rule.id, False)
-        assert [each.id for each in (await atelier.settings.get()).approvals.rules] == [rule.id]
+async def test_adding_a_suspended_rule_again_confirms_it(atelier: Atelier) -> None:
+    rule = PermissionRule(text="write_file", action=Action.ALLOW, held=True)
+    await atelier.permissions.add(rule)
+    assert (await atelier.settings.get()).approvals.rules == ()
+    (same,) = await atelier.permissions.add(PermissionRule(text="write_file", action=Action.ALLOW))
+    assert (same.id, same.held) == (rule.id, False)
+    assert [each.id for each in (await atelier.settings.get()).approvals.rules] == [rule.id]
 
 
 async def test_an_imported_export_grants_nothing_either(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "work" / "in"
     folder.mkdir(parents=True)
     cast = Cast(Lead=[[call("read_file", "r", path="a.txt")]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await fill(atelier, folder)
         await atelier.data.export_jsonl(tmp_path / "export")
         root = Path(atelier.datadir.root)
     root.rename(tmp_path / "old")
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.data.import_jsonl(tmp_path / "export")
         assert await granted(atelier) == OFF
         assert json.loads((tmp_path / "export" / "manifest.json").read_text())["counts"]["permission_rule"] == 3
@@ -160,10 +159,11 @@ async def test_an_imported_export_grants_nothing_either(open_atelier: Opener, tm
 
 async def test_always_on_a_card_confirms_a_suspended_rule(open_atelier: Opener, tmp_path: Path) -> None:
     write = call("write_file", "w", path="a.md", content="x")
-    async with open_atelier(model_factory=Cast(Lead=[[write], "Done."])) as atelier:
+    async with open_atelier(Cast(Lead=[[write], "Done."])) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
-        run_id = await atelier.runs.send(workflow.id, "Work.", agent=lead(approval="selective", tools=("write_file",)))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(
+            atelier, workflow.id, "Work.", agent=lead(approval="selective", tools=("write_file",))
+        )
         (asked,) = await atelier.approvals.pending()
         where = asked.holds
         for text in asked.always:

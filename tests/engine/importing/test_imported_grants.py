@@ -208,17 +208,16 @@ async def test_an_address_entered_on_this_machine_needs_no_confirmation(
         assert len(server.requests) == 2
 
 
-async def test_a_kill_between_the_steps_of_suspending_loses_no_folder(open_atelier: Opener, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        first = await atelier.workflows.create(workspace=("/a", "/b"))
-        second = await atelier.workflows.create(workspace=("/a", "/b"))
-        await hold(atelier.repos)
-        atelier.bus.changed("settings", "held")
-        await atelier.repos.workflows.update(second.id, workspace=("/a", "/b"))  # as when the kill came before this one
-        await hold(atelier.repos)
-        atelier.bus.changed("settings", "held")
-        (grant,) = [each for each in await atelier.imported_data.list() if each.kind is HeldKind.WORKSPACE]
-        assert (grant.about, set(grant.workflows)) == (("/a", "/b"), {first.id, second.id})
+async def test_a_kill_between_the_steps_of_suspending_loses_no_folder(tmp_path: Path, atelier: Atelier) -> None:
+    first = await atelier.workflows.create(workspace=("/a", "/b"))
+    second = await atelier.workflows.create(workspace=("/a", "/b"))
+    await hold(atelier.repos)
+    atelier.bus.changed("settings", "held")
+    await atelier.repos.workflows.update(second.id, workspace=("/a", "/b"))  # as when the kill came before this one
+    await hold(atelier.repos)
+    atelier.bus.changed("settings", "held")
+    (grant,) = [each for each in await atelier.imported_data.list() if each.kind is HeldKind.WORKSPACE]
+    assert (grant.about, set(grant.workflows)) == (("/a", "/b"), {first.id, second.id})
 
 
 @pytest.mark.parametrize(

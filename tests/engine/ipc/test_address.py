@@ -19,6 +19,7 @@ from atelier_desk.engine.ipc.address import (
     socket_address,
     write_note,
 )
+from tests.helpers.error_codes import raises_code
 
 NOTE_VALUE = HolderNote("/tmp/x.sock", "secret-token", 42, "0.1.0")
 
@@ -57,9 +58,8 @@ def test_a_runtime_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(Path, "mkdir", in_tmp)
     root = tmp_path / ("x" * 120)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "socket_path"):
         socket_address(root, root / "atelier.sock")
-    assert caught.value.code == "socket_path"
 
 
 def test_the_address_file_is_private_and_can_be_read(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.engine.ipc.server import IpcServer
 from atelier_desk.storage.data_folder.datadir import DataDir
 from tests.engine.ipc.conftest import RecordingTerminal
+from tests.helpers.error_codes import raises_code
 
 
 async def _greeted(datadir: DataDir) -> Any:
@@ -241,9 +242,8 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     await started.wait()
     await server.aclose()
     # No status: the client continues with the next holder.
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "holder_gone"):
         await task
-    assert caught.value.code == "holder_gone"
     assert holder.begun
     assert await find_holder(datadir.root) is None
 

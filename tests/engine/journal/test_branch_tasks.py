@@ -15,7 +15,7 @@ from atelier_desk.domain.workflow_branches import RunLink, branch_of
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, exported_workflow, send_and_wait
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -42,8 +42,7 @@ def finishing(name: str) -> list[Step]:
 
 
 async def say(atelier: Atelier, workflow_id: str, text: str) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=agent())
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=agent())
     return run_id
 
 
@@ -55,7 +54,7 @@ async def two_versions(atelier: Atelier, model: ScriptedModel) -> tuple[str, str
     """A plan of one task, and a second turn with two versions: in the first it is completed and another created,
     in the second neither.
     """
-    workflow_id = (await atelier.workflows.create("w")).id
+    workflow_id = await create_workflow(atelier, "w")
     await say(atelier, workflow_id, "plan")
     first = await say(atelier, workflow_id, "work")
     assert await shown(atelier, workflow_id) == {"Plan": "completed", "More": "pending"}
@@ -184,7 +183,7 @@ async def test_a_file_that_changes_another_workflows_task_is_refused(open_atelie
     async with open_atelier(model) as atelier:
         workflow_id, _first, _second = await two_versions(atelier, model)
         other = await atelier.workflows.create("other")
-        file = json.loads(await atelier.workflows.export(workflow_id))
+        file = await exported_workflow(atelier, workflow_id)
         next(event for event in file["events"] if event["body"]["type"] == "task_changed")["body"]["task"][
             "workflow_id"
         ] = other.id

@@ -50,7 +50,7 @@ from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.engine.run.request.context_fitting import plan
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.helpers.runs_without_driver import Script, advance, agent, call, finished, reply, started
 
 
@@ -134,7 +134,7 @@ async def restarted(atelier: Atelier, run_id: str | None) -> conversation_snapsh
 
 
 async def story(atelier: Atelier, turns: int = 0) -> Story:
-    made = Story(atelier, (await atelier.workflows.create()).id)
+    made = Story(atelier, await create_workflow(atelier))
     for number in range(turns):
         await made.say(attachments=(file(f"file {number}"),))
     return made
@@ -220,8 +220,7 @@ async def test_after_a_start_a_long_workflow_is_not_read_again(
             return await journals(run_ids)
 
         monkeypatch.setattr(atelier.repos.journal, "journals", noted)
-        run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
         assert len(read) <= 1
         state = atelier.runs.state_of(run_id)
         assert state is not None
@@ -243,8 +242,7 @@ async def test_outside_content_of_a_branch_counts_in_all_and_is_looked_up_once(
         monkeypatch.setattr(atelier.repos.runs, "tainted", noted)
 
         async def next_turn() -> tuple[str, ...]:
-            run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-            await atelier.runs.wait(run_id)
+            run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
             return (await atelier.repos.runs.get(run_id)).tainted
 
         assert await next_turn() == ()
@@ -273,32 +271,31 @@ def empty(folder: Path) -> None:
     "spoil", [damaged, empty, "missing", "made by another program", "an event more", "a row that changed"]
 )
 async def test_a_snapshot_of_another_version_or_program_is_ignored(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, spoil: Any
+    monkeypatch: pytest.MonkeyPatch, spoil: Any, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        told = await story(atelier, 6)
-        await told.say(then=summary)
-        await restarted(atelier, told.head)
-        folder = atelier.datadir.snapshots / told.workflow_id
-        assert list(folder.iterdir())
-        if callable(spoil):
-            spoil(folder)
-        elif spoil == "missing":
-            await atelier.repos.snapshots.remove(told.workflow_id)
-        elif spoil == "made by another program":
-            monkeypatch.setattr(conversation_snapshots, "MADE_BY", "0 another")
-        elif spoil == "an event more":
-            handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[3])
-            origin = handle.current.entries[0].origin
-            await atelier.journal.append(handle, EntryPinned(origin=origin, pinned=True, message_id=""))
-        else:
-            changed = {"row": record("run", told.turns[3])}
-            await atelier.store.write(Statement("UPDATE $row SET last_hash = <bytes>'another' RETURN NONE", changed))
-        turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
-        kept = await atelier.repos.snapshots.read(told.workflow_id)
-        assert not any(conversation_snapshots.decode(data, turns) for data in kept)
-        if spoil != "a row that changed":  # which is reported as what it is: damage
-            assert (await restarted(atelier, told.head)).history == await told.full_history(told.head)
+    told = await story(atelier, 6)
+    await told.say(then=summary)
+    await restarted(atelier, told.head)
+    folder = atelier.datadir.snapshots / told.workflow_id
+    assert list(folder.iterdir())
+    if callable(spoil):
+        spoil(folder)
+    elif spoil == "missing":
+        await atelier.repos.snapshots.remove(told.workflow_id)
+    elif spoil == "made by another program":
+        monkeypatch.setattr(conversation_snapshots, "MADE_BY", "0 another")
+    elif spoil == "an event more":
+        handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[3])
+        origin = handle.current.entries[0].origin
+        await atelier.journal.append(handle, EntryPinned(origin=origin, pinned=True, message_id=""))
+    else:
+        changed = {"row": record("run", told.turns[3])}
+        await atelier.store.write(Statement("UPDATE $row SET last_hash = <bytes>'another' RETURN NONE", changed))
+    turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
+    kept = await atelier.repos.snapshots.read(told.workflow_id)
+    assert not any(conversation_snapshots.decode(data, turns) for data in kept)
+    if spoil != "a row that changed":  # which is reported as what it is: damage
+        assert (await restarted(atelier, told.head)).history == await told.full_history(told.head)
 
 
 def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
@@ -329,67 +326,62 @@ def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
     assert (conversation_snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (2, "287b29c7bd7a4534")
 
 
-async def test_turns_share_the_entries_of_earlier_ones(open_atelier: Opener) -> None:
+async def test_turns_share_the_entries_of_earlier_ones(atelier: Atelier) -> None:
     """What is computed of an entry for a request is computed once."""
-    async with open_atelier() as atelier:
-        told = await story(atelier, 3)
-        conversations = Conversations(atelier.repos)
-        first = (await conversations.before(told.turns[1])).history
-        second = (await conversations.before(told.turns[2])).history
-        assert len(second) > len(first)
-        assert all(old is same for old, same in zip(first, second, strict=False))
-        assert all(entry.message is entry.message for entry in second)
-        changed = replace(second[0], text="edited")
-        assert (changed.message.content, changed.tokens) == ("edited", ContextEntry(0, EntryKind.USER, "edited").tokens)
+    told = await story(atelier, 3)
+    conversations = Conversations(atelier.repos)
+    first = (await conversations.before(told.turns[1])).history
+    second = (await conversations.before(told.turns[2])).history
+    assert len(second) > len(first)
+    assert all(old is same for old, same in zip(first, second, strict=False))
+    assert all(entry.message is entry.message for entry in second)
+    changed = replace(second[0], text="edited")
+    assert (changed.message.content, changed.tokens) == ("edited", ContextEntry(0, EntryKind.USER, "edited").tokens)
 
 
-async def test_no_snapshot_is_written_of_turns_that_changed_meanwhile(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        told = await story(atelier, 6)
-        before = await Conversations(atelier.repos).before(told.head)
-        handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[2])
-        await atelier.journal.append(
-            handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id="")
+async def test_no_snapshot_is_written_of_turns_that_changed_meanwhile(atelier: Atelier) -> None:
+    told = await story(atelier, 6)
+    before = await Conversations(atelier.repos).before(told.head)
+    handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[2])
+    await atelier.journal.append(
+        handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id="")
+    )
+    assert (
+        conversation_snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])) is None
+    )
+
+
+async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(atelier: Atelier) -> None:
+    told = await story(atelier, 6)
+    lost = record("run", told.turns[2])
+    text = (
+        "UPDATE $row SET status = 'cancelled', error = 'Its record is damaged.' RETURN NONE; DELETE run_event "
+        "WHERE run = $row"
+    )
+    await atelier.store.write(*(Statement(each, {"row": lost}) for each in text.split("; ")))
+    before = await Conversations(atelier.repos).before(told.head)
+    turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
+    assert turns[2].unread
+    data = conversation_snapshots.encode(before, turns)
+    assert data is not None
+    assert conversation_snapshots.decode(data, turns) == (
+        len(turns),
+        replace(before, history=History(without_replaced(before.history)), since=0),
+    )
+
+
+async def test_values_that_json_cannot_express_prevent_a_snapshot(atelier: Atelier) -> None:
+    told = await story(atelier, 4)
+    before = await Conversations(atelier.repos).before(told.head)
+    turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
+    assert conversation_snapshots.encode(before, turns) is not None
+    odd = ContextEntry(seq=-1, kind=EntryKind.USER, text="\ud800")
+    assert (
+        conversation_snapshots.encode(
+            conversation_snapshots.InheritedState(History((odd,)), folded=before.folded), turns
         )
-        assert (
-            conversation_snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1]))
-            is None
-        )
-
-
-async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        told = await story(atelier, 6)
-        lost = record("run", told.turns[2])
-        text = (
-            "UPDATE $row SET status = 'cancelled', error = 'Its record is damaged.' RETURN NONE; DELETE run_event "
-            "WHERE run = $row"
-        )
-        await atelier.store.write(*(Statement(each, {"row": lost}) for each in text.split("; ")))
-        before = await Conversations(atelier.repos).before(told.head)
-        turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
-        assert turns[2].unread
-        data = conversation_snapshots.encode(before, turns)
-        assert data is not None
-        assert conversation_snapshots.decode(data, turns) == (
-            len(turns),
-            replace(before, history=History(without_replaced(before.history)), since=0),
-        )
-
-
-async def test_values_that_json_cannot_express_prevent_a_snapshot(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        told = await story(atelier, 4)
-        before = await Conversations(atelier.repos).before(told.head)
-        turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
-        assert conversation_snapshots.encode(before, turns) is not None
-        odd = ContextEntry(seq=-1, kind=EntryKind.USER, text="\ud800")
-        assert (
-            conversation_snapshots.encode(
-                conversation_snapshots.InheritedState(History((odd,)), folded=before.folded), turns
-            )
-            is None
-        )
+        is None
+    )
 
 
 async def test_a_summary_from_a_snapshot_is_undone_completely(open_atelier: Opener) -> None:
@@ -405,8 +397,7 @@ async def test_a_summary_from_a_snapshot_is_undone_completely(open_atelier: Open
         assert [each.name for each in attachments_of(before.history).values()] == [
             f"file {number}" for number in range(5)
         ]
-        run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, told.workflow_id, "and now?", agent=agent())
         handle = atelier.runs.state_of(run_id)
         assert handle is not None
         origin = next(entry.origin for entry in handle.current.conversation if entry.kind is EntryKind.SUMMARY)
@@ -429,36 +420,32 @@ def _framed(asked: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("what", ["the workflow", "a branch", "all that an import replaced"])
-async def test_deleted_content_is_in_no_snapshot(open_atelier: Opener, what: str) -> None:
-    async with open_atelier() as atelier:
-        told = await story(atelier, 6)
-        await restarted(atelier, told.head)
-        folder = atelier.datadir.snapshots / told.workflow_id
-        assert list(folder.iterdir())
-        if what == "the workflow":
-            await atelier.workflows.delete(told.workflow_id)
-            await atelier.workflows.purge(told.workflow_id)
-        elif what == "a branch":
-            await atelier.workflows.delete_branch(told.workflow_id, told.turns[3])
-            await atelier.journal.purge_branches(told.workflow_id, atelier.clock.now())
-        else:
-            text = await atelier.workflows.export(told.workflow_id)
-            await atelier.workflows.import_(text, on_conflict="overwrite")
-        assert not folder.exists()
+async def test_deleted_content_is_in_no_snapshot(what: str, atelier: Atelier) -> None:
+    told = await story(atelier, 6)
+    await restarted(atelier, told.head)
+    folder = atelier.datadir.snapshots / told.workflow_id
+    assert list(folder.iterdir())
+    if what == "the workflow":
+        await atelier.workflows.delete(told.workflow_id)
+        await atelier.workflows.purge(told.workflow_id)
+    elif what == "a branch":
+        await atelier.workflows.delete_branch(told.workflow_id, told.turns[3])
+        await atelier.journal.purge_branches(told.workflow_id, atelier.clock.now())
+    else:
+        text = await atelier.workflows.export(told.workflow_id)
+        await atelier.workflows.import_(text, on_conflict="overwrite")
+    assert not folder.exists()
 
 
 async def test_an_import_over_a_workflow_replaces_its_runs_in_memory(open_atelier: Opener) -> None:
     async with open_atelier(["the old answer", "a later one", "the newest"]) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
-        first = await atelier.runs.send(workflow_id, "first", agent=agent())
-        await atelier.runs.wait(first)
+        workflow_id = await create_workflow(atelier)
+        await send_and_wait(atelier, workflow_id, "first", agent=agent())
         text = await atelier.workflows.export(workflow_id)
-        second = await atelier.runs.send(workflow_id, "second", agent=agent())
-        await atelier.runs.wait(second)
+        second = await send_and_wait(atelier, workflow_id, "second", agent=agent())
         await atelier.workflows.import_(text, on_conflict="overwrite")
         assert atelier.runs.state_of(second) is None
-        third = await atelier.runs.send(workflow_id, "third", agent=agent())
-        await atelier.runs.wait(third)
+        third = await send_and_wait(atelier, workflow_id, "third", agent=agent())
         handle = atelier.runs.state_of(third)
         assert handle is not None
         assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [

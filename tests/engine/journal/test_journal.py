@@ -83,7 +83,7 @@ from atelier_desk.engine.journal.journal import MOST_FOLLOWING, RunHandle, run_e
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, create_workflow, send_and_wait
 from tests.engine.runs.sample_runs import agent
 from tests.helpers.scripted_teams import calculate
 from tests.helpers.tool_calls import tool_call
@@ -271,32 +271,30 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
     ]
 
 
-async def test_replay_gives_what_was_published_for_every_type_of_event(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        seen = Recorder(atelier)
-        workflow = await atelier.workflows.create()
-        for run_id in ("one", "two"):
-            handle = RunHandle(run_id=run_id, workflow_id=workflow.id)
-            bodies = every_event(workflow.id, run_id)
-            for body in bodies:
-                await atelier.journal.append(handle, body)
-            assert [event.body for event in await run_events(atelier.repos, run_id)] == bodies
-            await atelier.tasks.create(workflow.id, "by hand")
-        types = {body.type for body in every_event(workflow.id, "r")}
-        assert types == set(event_body_adapter.json_schema()["discriminator"]["mapping"])
-        durable = [event for event in seen.events if event.durable]
-        assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
-        assert [event.wire() for event in durable] == [event.wire() async for event in atelier.runs.replay(workflow.id)]
+async def test_replay_gives_what_was_published_for_every_type_of_event(atelier: Atelier) -> None:
+    seen = Recorder(atelier)
+    workflow = await atelier.workflows.create()
+    for run_id in ("one", "two"):
+        handle = RunHandle(run_id=run_id, workflow_id=workflow.id)
+        bodies = every_event(workflow.id, run_id)
+        for body in bodies:
+            await atelier.journal.append(handle, body)
+        assert [event.body for event in await run_events(atelier.repos, run_id)] == bodies
+        await atelier.tasks.create(workflow.id, "by hand")
+    types = {body.type for body in every_event(workflow.id, "r")}
+    assert types == set(event_body_adapter.json_schema()["discriminator"]["mapping"])
+    durable = [event for event in seen.events if event.durable]
+    assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
+    assert [event.wire() for event in durable] == [event.wire() async for event in atelier.runs.replay(workflow.id)]
 
 
-async def test_nothing_is_appended_to_a_finished_run(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create()
-        handle = RunHandle(run_id="r", workflow_id=workflow.id)
-        await atelier.journal.append(handle, RunStarted(agent=agent()), RunFinished(status=RunStatus.COMPLETED))
-        with pytest.raises(ConflictError):
-            await atelier.journal.append(handle, UserMessage(content="late"))
-        assert len(await run_events(atelier.repos, "r")) == 2
+async def test_nothing_is_appended_to_a_finished_run(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create()
+    handle = RunHandle(run_id="r", workflow_id=workflow.id)
+    await atelier.journal.append(handle, RunStarted(agent=agent()), RunFinished(status=RunStatus.COMPLETED))
+    with pytest.raises(ConflictError):
+        await atelier.journal.append(handle, UserMessage(content="late"))
+    assert len(await run_events(atelier.repos, "r")) == 2
 
 
 def commits_of(atelier: Atelier) -> list[list[str]]:
@@ -335,16 +333,15 @@ async def test_follow_up_events_are_in_the_same_commit(open_atelier: Opener) -> 
         assert durable == [event.wire() async for event in atelier.runs.replay(events[0].workflow_id)]
 
 
-async def test_follow_up_events_are_computed_repeatedly_but_not_endlessly(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        seen = commits_of(atelier)
-        workflow = await atelier.workflows.create()
-        handle = RunHandle(run_id="r", workflow_id=workflow.id)
-        state = await atelier.journal.append(
-            handle, RunStarted(agent=agent()), follow=lambda now: [Injected(reason="test", content=str(now.last_seq))]
-        )
-        assert [types for types in seen if types] == [["run_started", *["injected"] * MOST_FOLLOWING]]
-        assert [entry.text for entry in state.entries] == [str(seq) for seq in range(1, MOST_FOLLOWING + 1)]
+async def test_follow_up_events_are_computed_repeatedly_but_not_endlessly(atelier: Atelier) -> None:
+    seen = commits_of(atelier)
+    workflow = await atelier.workflows.create()
+    handle = RunHandle(run_id="r", workflow_id=workflow.id)
+    state = await atelier.journal.append(
+        handle, RunStarted(agent=agent()), follow=lambda now: [Injected(reason="test", content=str(now.last_seq))]
+    )
+    assert [types for types in seen if types] == [["run_started", *["injected"] * MOST_FOLLOWING]]
+    assert [entry.text for entry in state.entries] == [str(seq) for seq in range(1, MOST_FOLLOWING + 1)]
 
 
 async def test_nothing_is_stored_when_follow_up_events_cannot_be_computed(open_atelier: Opener) -> None:
@@ -361,60 +358,58 @@ async def test_nothing_is_stored_when_follow_up_events_cannot_be_computed(open_a
         assert len(await run_events(atelier.repos, "r")) == 1
 
 
-async def test_numbers_continue_after_a_commit_stored_despite_an_error(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create()
-        handle = RunHandle(run_id="r", workflow_id=workflow.id)
-        await atelier.journal.append(handle, RunStarted(agent=agent()))
-        store = atelier.repos.journal.commit
+async def test_numbers_continue_after_a_commit_stored_despite_an_error(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create()
+    handle = RunHandle(run_id="r", workflow_id=workflow.id)
+    await atelier.journal.append(handle, RunStarted(agent=agent()))
+    store = atelier.repos.journal.commit
 
-        async def unsure(commit: Commit) -> None:
-            atelier.repos.journal.commit = store  # type: ignore[method-assign]
-            await store(commit)
-            raise StorageError("The connection is gone.", code="io")
+    async def unsure(commit: Commit) -> None:
+        atelier.repos.journal.commit = store  # type: ignore[method-assign]
+        await store(commit)
+        raise StorageError("The connection is gone.", code="io")
 
-        atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
-        with pytest.raises(StorageError):
-            await atelier.journal.append(handle, UserMessage(content="one"))
-        await atelier.journal.append(handle, UserMessage(content="two"))
-        assert [event.seq for event in await run_events(atelier.repos, "r")] == [1, 2, 3]
-        shown = [event async for event in atelier.runs.replay(workflow.id)]
-        assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
-        assert (await atelier.repos.workflows.get(workflow.id)).stream_seq == len(shown)
+    atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
+    with pytest.raises(StorageError):
+        await atelier.journal.append(handle, UserMessage(content="one"))
+    await atelier.journal.append(handle, UserMessage(content="two"))
+    assert [event.seq for event in await run_events(atelier.repos, "r")] == [1, 2, 3]
+    shown = [event async for event in atelier.runs.replay(workflow.id)]
+    assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
+    assert (await atelier.repos.workflows.get(workflow.id)).stream_seq == len(shown)
 
 
-async def test_a_workflow_deleted_during_a_commit_keeps_its_order(open_atelier: Opener) -> None:
+async def test_a_workflow_deleted_during_a_commit_keeps_its_order(atelier: Atelier) -> None:
     """The next writer waits for that commit, and continues its numbers."""
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create()
-        one, two = (RunHandle(run_id=run_id, workflow_id=workflow.id) for run_id in ("one", "two"))
-        store, reached, let_go = atelier.repos.journal.commit, asyncio.Event(), asyncio.Event()
+    workflow = await atelier.workflows.create()
+    one, two = (RunHandle(run_id=run_id, workflow_id=workflow.id) for run_id in ("one", "two"))
+    store, reached, let_go = atelier.repos.journal.commit, asyncio.Event(), asyncio.Event()
 
-        async def held(commit: Commit) -> None:
-            if not reached.is_set():
-                reached.set()
-                await let_go.wait()
-            await store(commit)
+    async def held(commit: Commit) -> None:
+        if not reached.is_set():
+            reached.set()
+            await let_go.wait()
+        await store(commit)
 
-        atelier.repos.journal.commit = held  # type: ignore[method-assign]
-        first = asyncio.create_task(atelier.journal.append(one, RunStarted(agent=agent()), UserMessage(content="one")))
-        await reached.wait()
-        atelier.journal.forget(workflow.id)
-        second = asyncio.create_task(atelier.journal.append(two, RunStarted(agent=agent()), UserMessage(content="two")))
-        for _turn in range(50):
-            await asyncio.sleep(0)
-        assert not second.done()
-        let_go.set()
-        await asyncio.gather(first, second)
-        shown = [event async for event in atelier.runs.replay(workflow.id)]
-        assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
-        assert [event.run_id for event in shown] == sorted((event.run_id for event in shown), key=["one", "two"].index)
+    atelier.repos.journal.commit = held  # type: ignore[method-assign]
+    first = asyncio.create_task(atelier.journal.append(one, RunStarted(agent=agent()), UserMessage(content="one")))
+    await reached.wait()
+    atelier.journal.forget(workflow.id)
+    second = asyncio.create_task(atelier.journal.append(two, RunStarted(agent=agent()), UserMessage(content="two")))
+    for _turn in range(50):
+        await asyncio.sleep(0)
+    assert not second.done()
+    let_go.set()
+    await asyncio.gather(first, second)
+    shown = [event async for event in atelier.runs.replay(workflow.id)]
+    assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
+    assert [event.run_id for event in shown] == sorted((event.run_id for event in shown), key=["one", "two"].index)
 
 
 async def test_a_fault_point_is_reached_for_every_event_type_of_a_commit(open_atelier: Opener) -> None:
     points: list[str] = []
     async with open_atelier(["done"], fault=points.append) as atelier:
-        await atelier.runs.wait(await atelier.runs.send((await atelier.workflows.create()).id, "hello", agent=agent()))
+        await send_and_wait(atelier, await create_workflow(atelier), "hello", agent=agent())
     types = ("run_started", "user_message"), ("model_replied", "run_finished")
     assert points == [f"{when}_commit:{type}" for pair in types for when in ("before", "after") for type in pair]
 

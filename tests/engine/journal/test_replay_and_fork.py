@@ -31,7 +31,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, send_and_wait, stored_status
 from tests.helpers.scripted_teams import ask_parent, ask_user, begin, calculate, scripts, spawn
 from tests.helpers.tool_calls import tool_call
 
@@ -133,7 +133,7 @@ async def assert_consistent(atelier: Atelier, fork: Workflow) -> None:
 
 
 async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=batch()) as atelier:
+    async with open_atelier(batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         before = await everything(atelier, workflow_id)
@@ -144,7 +144,7 @@ async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open
             assert not [each for each in old if each in copied], f"fork at {at} names what belongs to the original"
             await assert_consistent(atelier, fork)
             assert fork.head_run_id is not None
-            if (await atelier.repos.runs.get(fork.head_run_id)).status is RunStatus.PAUSED:
+            if await stored_status(atelier, fork.head_run_id) is RunStatus.PAUSED:
                 await atelier.runs.steering.resume(fork.head_run_id)
             await rest(atelier, fork.id)
             done = await atelier.teams.tree(fork.id)
@@ -155,7 +155,7 @@ async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open
 
 
 async def test_a_replay_of_a_fork_equals_what_was_published_of_it(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=batch()) as atelier:
+    async with open_atelier(batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         seen = Recorder(atelier)
@@ -173,7 +173,7 @@ async def test_a_replay_of_a_fork_equals_what_was_published_of_it(open_atelier: 
 
 
 async def test_a_fork_keeps_the_times_of_events(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=batch()) as atelier:
+    async with open_atelier(batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         before = [event async for event in atelier.runs.replay(workflow_id)]
@@ -193,7 +193,7 @@ async def test_a_waiting_team_waits_in_its_fork_too(open_atelier: Opener) -> Non
         Careful=risky,
         Asker=whenever(ask_user("q"), then="Blue."),
     )
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         await atelier.settings.update(
             approvals=ApprovalSettings(auto_approve_low=False, risks={"SpawnAgentTool": "low"})
         )
@@ -246,14 +246,14 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
         return "Done."
 
     factory = team(Tester=lead, Asker=whenever(ask_parent("p", "Which file?"), then="Used that one."))
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         workflow_id, run_id = await begin(atelier)
         await rest(atelier, workflow_id)
         await completed(atelier, run_id)
         for at in await places(atelier, workflow_id):
             fork = await atelier.runs.fork(workflow_id, at=at)
             assert fork.head_run_id is not None
-            if (await atelier.repos.runs.get(fork.head_run_id)).status is RunStatus.PAUSED:
+            if await stored_status(atelier, fork.head_run_id) is RunStatus.PAUSED:
                 await atelier.runs.steering.resume(fork.head_run_id)
             await rest(atelier, fork.id)
             tree = await atelier.teams.tree(fork.id)
@@ -314,7 +314,7 @@ async def test_all_events_are_read_where_more_than_a_page_have_one_number(
 
 
 async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=batch()) as atelier:
+    async with open_atelier(batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         text = await atelier.workflows.export(workflow_id, "json")
@@ -394,9 +394,8 @@ DAMAGE = {
 async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tmp_path: Path, name: str) -> None:
     async with open_atelier(["One.", "Two.", "Three."]) as atelier:
         workflow = await atelier.workflows.create()
-        first = await atelier.runs.send(workflow.id, "First")
-        await atelier.runs.wait(first)
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Second"))
+        first = await send_and_wait(atelier, workflow.id, "First")
+        await send_and_wait(atelier, workflow.id, "Second")
         whole = [event async for event in atelier.runs.replay(workflow.id)]
         assert await atelier.workflows.exporting.damaged_rows(workflow.id) == []
         await atelier.repos.store.write(Statement(DAMAGE[name], {"run": record("run", first)}))

@@ -12,6 +12,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.maintenance import doctor, system_checks
 from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
@@ -23,7 +24,7 @@ from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.chaos.bit_flips import flip
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, create_workflow
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.tool_calls import tool_call
 from tests.llm.local.conftest import gguf_bytes
@@ -152,18 +153,16 @@ async def test_in_a_reading_process_the_embedder_is_that_of_the_settings(
         assert words in found.message
 
 
-async def test_a_full_disk(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        for free, status in ((10 * 1024**2, "fail"), (500 * 1024**2, "warn"), (5 * 1024**3, "ok")):
-            monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
-            assert by_name(await checks(atelier))["disk"].status == status
+async def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    for free, status in ((10 * 1024**2, "fail"), (500 * 1024**2, "warn"), (5 * 1024**3, "ok")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
+        assert by_name(await checks(atelier))["disk"].status == status
 
 
-async def test_a_folder_readable_by_others_is_a_warning(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        atelier.datadir.root.chmod(0o755)
-        check = by_name(await checks(atelier))["data_folder"]
-        assert (check.status, check.fix) == ("warn", f"chmod 700 {atelier.datadir.root}")
+async def test_a_folder_readable_by_others_is_a_warning(atelier: Atelier) -> None:
+    atelier.datadir.root.chmod(0o755)
+    check = by_name(await checks(atelier))["data_folder"]
+    assert (check.status, check.fix) == ("warn", f"chmod 700 {atelier.datadir.root}")
 
 
 async def test_an_unwritable_folder_fails(tmp_path: Path) -> None:
@@ -173,54 +172,51 @@ async def test_an_unwritable_folder_fails(tmp_path: Path) -> None:
     assert "keyring" not in found
 
 
-async def test_every_row_and_report_is_read_and_damage_named(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("w")
-        for name in ("whole", "changed"):
-            await atelier.reports.write(workflow.id, name, "text")
-        told: list[tuple[int, int]] = []
-        found = by_name(await checks(atelier, progress=lambda done, total: told.append((done, total))))
-        assert found["reports"].status == "ok"
-        assert "2 reports" in found["reports"].message
-        rows = sum((await atelier.store.counts()).values())
-        assert (rows, rows) in told
-        assert f"{rows} database entries" in found["database"].message
-        path = await atelier.reports.path(workflow.id, "changed")
-        path.write_text("texT")
-        found = by_name(await checks(atelier))
-        assert found["reports"].status == "fail"
-        assert str(path) in found["reports"].message
-        assert "atelier reports accept" in found["reports"].fix
+async def test_every_row_and_report_is_read_and_damage_named(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("w")
+    for name in ("whole", "changed"):
+        await atelier.reports.write(workflow.id, name, "text")
+    told: list[tuple[int, int]] = []
+    found = by_name(await checks(atelier, progress=lambda done, total: told.append((done, total))))
+    assert found["reports"].status == "ok"
+    assert "2 reports" in found["reports"].message
+    rows = sum((await atelier.store.counts()).values())
+    assert (rows, rows) in told
+    assert f"{rows} database entries" in found["database"].message
+    path = await atelier.reports.path(workflow.id, "changed")
+    path.write_text("texT")
+    found = by_name(await checks(atelier))
+    assert found["reports"].status == "fail"
+    assert str(path) in found["reports"].message
+    assert "atelier reports accept" in found["reports"].fix
 
 
-async def test_a_changed_custom_tool_is_a_warning(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assert by_name(await checks(atelier))["own_tools"].status == "ok"
-        file = atelier.datadir.tools / "mine.py"
-        file.write_text("x = 1")
-        await atelier.own_tools.confirm("mine.py", (await atelier.own_tools.read("mine.py")).sha256)
-        file.write_text("x = 3")
-        check = by_name(await checks(atelier))["own_tools"]
-        assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
+async def test_a_changed_custom_tool_is_a_warning(atelier: Atelier) -> None:
+    assert by_name(await checks(atelier))["own_tools"].status == "ok"
+    file = atelier.datadir.tools / "mine.py"
+    file.write_text("x = 1")
+    await atelier.own_tools.confirm("mine.py", (await atelier.own_tools.read("mine.py")).sha256)
+    file.write_text("x = 3")
+    check = by_name(await checks(atelier))["own_tools"]
+    assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
 
 
-async def test_unreadable_undo_data_is_a_warning_with_its_size(open_atelier: Opener, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        assert by_name(await checks(atelier))["checkpoints"].status == "ok"
-        files = atelier.workspace_files
-        for workflow in ("unknown", (await atelier.workflows.create()).id):
-            assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
-            (tmp_path / "folder").mkdir()
-            (tmp_path / "folder/file").write_text("x" * 2000)
-            change = files.delete(Author(workflow), place("folder", (tmp_path,)))
-            if workflow != "unknown":
-                files.store.record(change).write_bytes(b"?")
-        check = by_name(await checks(atelier))["checkpoints"]
-        assert check.status == "warn"
-        assert "1 record of changes cannot be read" in check.message
-        assert "2\u202fkB" in check.message
-        assert "1 set of undo data belongs to a workflow that is not in this database" in check.message
-        assert "atelier files leftovers" in check.fix
+async def test_unreadable_undo_data_is_a_warning_with_its_size(tmp_path: Path, atelier: Atelier) -> None:
+    assert by_name(await checks(atelier))["checkpoints"].status == "ok"
+    files = atelier.workspace_files
+    for workflow in ("unknown", await create_workflow(atelier)):
+        assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "folder/file").write_text("x" * 2000)
+        change = files.delete(Author(workflow), place("folder", (tmp_path,)))
+        if workflow != "unknown":
+            files.store.record(change).write_bytes(b"?")
+    check = by_name(await checks(atelier))["checkpoints"]
+    assert check.status == "warn"
+    assert "1 record of changes cannot be read" in check.message
+    assert "2\u202fkB" in check.message
+    assert "1 set of undo data belongs to a workflow that is not in this database" in check.message
+    assert "atelier files leftovers" in check.fix
 
 
 async def test_changes_without_their_undo_data_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
@@ -237,20 +233,18 @@ async def test_changes_without_their_undo_data_are_a_warning(open_atelier: Opene
         assert (check.status, "Undo is no longer possible for 1 change" in check.message) == ("warn", True)
 
 
-async def test_a_damaged_model_file_fails_although_its_time_is_unchanged(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        path = atelier.datadir.models / "tiny.gguf"
-        path.write_bytes(gguf_bytes())
-        ModelStore(atelier.datadir.models).record_download(path, sha256_of(path))
-        assert by_name(await checks(atelier))["models"].status == "ok"
-        flip(path, (path.stat().st_size - 9) * 8)
-        check = by_name(await checks(atelier))["models"]
-        assert check.status == "fail"
-        assert str(path) in check.message
+async def test_a_damaged_model_file_fails_although_its_time_is_unchanged(atelier: Atelier) -> None:
+    path = atelier.datadir.models / "tiny.gguf"
+    path.write_bytes(gguf_bytes())
+    ModelStore(atelier.datadir.models).record_download(path, sha256_of(path))
+    assert by_name(await checks(atelier))["models"].status == "ok"
+    flip(path, (path.stat().st_size - 9) * 8)
+    check = by_name(await checks(atelier))["models"]
+    assert check.status == "fail"
+    assert str(path) in check.message
 
 
-async def test_an_unreadable_list_of_downloaded_models_is_named(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        (atelier.datadir.models / MANIFEST).write_text("{broken")
-        check = by_name(await checks(atelier))["models"]
-        assert (check.status, MANIFEST in check.message, UNREADABLE in check.fix) == ("warn", True, True)
+async def test_an_unreadable_list_of_downloaded_models_is_named(atelier: Atelier) -> None:
+    (atelier.datadir.models / MANIFEST).write_text("{broken")
+    check = by_name(await checks(atelier))["models"]
+    assert (check.status, MANIFEST in check.message, UNREADABLE in check.fix) == ("warn", True, True)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, text_file
 from atelier_desk.engine.mentions import mention_source
 from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, best, mentionable
@@ -54,28 +55,25 @@ async def test_files_are_found_only_in_granted_folders_and_secrets_never(open_at
             await atelier.attachments.mention(files[1], "", folders)
 
 
-async def test_tasks_reports_memories_and_agents_are_read_as_texts(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create()
-        await atelier.tasks.create(workflow.id, "Paint the sea", description="In blue.")
-        await atelier.reports.write(workflow.id, "sea-report", "# Deep")
-        await atelier.memories.add("The sea is " + "very " * 40 + "wide.")
-        other = await atelier.workflows.create()
-        found = {each.kind: each for each in await atelier.attachments.find("sea", workflow.id)}
-        assert list(found) == ["task", "report", "memory"]
-        texts = {
-            kind: (await atelier.attachments.mention(each, workflow.id)).text or "" for kind, each in found.items()
-        }
-        assert texts["task"].startswith("Task: Paint the sea\n")
-        assert texts["task"].endswith("In blue.")
-        assert texts["report"] == "# Deep"
-        assert texts["memory"].endswith("wide.")
-        assert len(found["memory"].name) == 60
-        [agent] = [each for each in await atelier.attachments.find("assistant") if each.kind == "agent"][:1]
-        assert "Its instructions:" in ((await atelier.attachments.mention(agent)).text or "")
-        assert [each.kind for each in await atelier.attachments.find("sea", other.id)] == ["memory"]
-        with pytest.raises(NotFoundError):
-            await atelier.attachments.mention(found["task"], other.id)
+async def test_tasks_reports_memories_and_agents_are_read_as_texts(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create()
+    await atelier.tasks.create(workflow.id, "Paint the sea", description="In blue.")
+    await atelier.reports.write(workflow.id, "sea-report", "# Deep")
+    await atelier.memories.add("The sea is " + "very " * 40 + "wide.")
+    other = await atelier.workflows.create()
+    found = {each.kind: each for each in await atelier.attachments.find("sea", workflow.id)}
+    assert list(found) == ["task", "report", "memory"]
+    texts = {kind: (await atelier.attachments.mention(each, workflow.id)).text or "" for kind, each in found.items()}
+    assert texts["task"].startswith("Task: Paint the sea\n")
+    assert texts["task"].endswith("In blue.")
+    assert texts["report"] == "# Deep"
+    assert texts["memory"].endswith("wide.")
+    assert len(found["memory"].name) == 60
+    [agent] = [each for each in await atelier.attachments.find("assistant") if each.kind == "agent"][:1]
+    assert "Its instructions:" in ((await atelier.attachments.mention(agent)).text or "")
+    assert [each.kind for each in await atelier.attachments.find("sea", other.id)] == ["memory"]
+    with pytest.raises(NotFoundError):
+        await atelier.attachments.mention(found["task"], other.id)
 
 
 async def test_a_new_source_is_searched_like_the_others_and_a_failing_one_finds_nothing(

@@ -20,64 +20,60 @@ from atelier_desk.storage.project_graph_rows import project_key
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from tests.engine.conftest import Opener
 from tests.engine.projects.conftest import STORE, USE
-from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.indexed_projects import indexed, named, read
 
 
-async def test_code_and_documents_are_found_and_related(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        assert [each.path for each in await atelier.projects.files(project.id)] == [
-            "docs/guide.md",
-            "store.py",
-            "use.py",
-        ]
-        [problem] = await atelier.projects.problems(project.id)
-        assert (problem.path, problem.skipped) == ("secrets.json", True)
-        first = (await atelier.projects.find("refuse blank rows"))[0]
-        assert (first.entity.qualified, first.project) == ("check", "code")
-        assert first.entity.docstring == "Refuse a row that is blank."
-        check = await named(atelier, project, "check")
-        around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
-        assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
-        text, start, end = await atelier.projects.source(check)
-        assert text.split("\n")[start - 1 : end][0] == "def check(row: str) -> None:"
-        assert "raise ValueError(row)" in (await atelier.projects.entity(check)).text
-        statistics = await atelier.projects.statistics(project.id)
-        assert statistics.entities[EntityKind.SCOPE] == 4
-        assert statistics.relations[RelationKind.CALLS] == 2
-        assert statistics.texts == statistics.vectors > 0
+async def test_code_and_documents_are_found_and_related(code: Path, atelier: Atelier) -> None:
+    project = await indexed(atelier, code)
+    assert [each.path for each in await atelier.projects.files(project.id)] == [
+        "docs/guide.md",
+        "store.py",
+        "use.py",
+    ]
+    [problem] = await atelier.projects.problems(project.id)
+    assert (problem.path, problem.skipped) == ("secrets.json", True)
+    first = (await atelier.projects.find("refuse blank rows"))[0]
+    assert (first.entity.qualified, first.project) == ("check", "code")
+    assert first.entity.docstring == "Refuse a row that is blank."
+    check = await named(atelier, project, "check")
+    around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
+    assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
+    text, start, end = await atelier.projects.source(check)
+    assert text.split("\n")[start - 1 : end][0] == "def check(row: str) -> None:"
+    assert "raise ValueError(row)" in (await atelier.projects.entity(check)).text
+    statistics = await atelier.projects.statistics(project.id)
+    assert statistics.entities[EntityKind.SCOPE] == 4
+    assert statistics.relations[RelationKind.CALLS] == 2
+    assert statistics.texts == statistics.vectors > 0
 
 
 @pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
 async def test_an_emptied_folder_deletes_nothing_without_confirmation(
-    open_atelier: Opener, code: Path, below: Sequence[str]
+    code: Path, below: Sequence[str], atelier: Atelier
 ) -> None:
     """The empty mount point of a removed drive looks like a folder whose files were deleted."""
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        before = await atelier.projects.statistics(project.id)
-        away = code.rename(code.with_name("away"))
-        code.mkdir()
-        for force in (False, True):  # agents may request another indexing, too
-            await atelier.projects.ingest(project.id, below, force=force)
-            state = await atelier.projects.wait(project.id)
-            assert state is not None
-            assert state.stage is IngestStage.FAILED
-            assert "There are no longer any files in" in state.error
-            assert await atelier.projects.statistics(project.id) == before
-        code.rmdir()
-        away.rename(code)
-        (code / "use.py").unlink()
-        await read(atelier, project)
-        state = (await atelier.projects.states())[project.id]
-        assert (state.changed, state.unchanged, state.removed) == (0, 2, 1)
-        shutil.rmtree(code)
-        code.mkdir()
-        await atelier.projects.ingest(project.id, emptied=True)
-        await atelier.projects.wait(project.id)
-        assert (await atelier.projects.statistics(project.id)).files == 0
+    project = await indexed(atelier, code)
+    before = await atelier.projects.statistics(project.id)
+    away = code.rename(code.with_name("away"))
+    code.mkdir()
+    for force in (False, True):  # agents may request another indexing, too
+        await atelier.projects.ingest(project.id, below, force=force)
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert state.stage is IngestStage.FAILED
+        assert "There are no longer any files in" in state.error
+        assert await atelier.projects.statistics(project.id) == before
+    code.rmdir()
+    away.rename(code)
+    (code / "use.py").unlink()
+    await read(atelier, project)
+    state = (await atelier.projects.states())[project.id]
+    assert (state.changed, state.unchanged, state.removed) == (0, 2, 1)
+    shutil.rmtree(code)
+    code.mkdir()
+    await atelier.projects.ingest(project.id, emptied=True)
+    await atelier.projects.wait(project.id)
+    assert (await atelier.projects.statistics(project.id)).files == 0
 
 
 @pytest.mark.parametrize("below", [(), ("docs",), ("docs/guide.md",)])
@@ -92,8 +88,7 @@ async def test_a_folder_that_becomes_unreadable_is_named_and_its_entities_stay(
         return names(root, path)
 
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         with monkeypatch.context() as closed:
             closed.setattr(ConfinedRoot, "names", denied)
             await read(atelier, project, *below)
@@ -109,43 +104,38 @@ async def test_a_folder_that_becomes_unreadable_is_named_and_its_entities_stay(
         assert [each.path for each in await atelier.projects.problems(project.id)] == ["secrets.json"]
 
 
-async def test_a_request_during_indexing_is_performed_afterwards(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        await atelier.projects.ingest(project.id)
-        await atelier.projects.ingest(project.id, ["use.py"], force=True)
-        state = await atelier.projects.wait(project.id)
-        assert state is not None
-        assert (state.stage, state.changed) == (IngestStage.DONE, 1)
+async def test_a_request_during_indexing_is_performed_afterwards(code: Path, atelier: Atelier) -> None:
+    project = await indexed(atelier, code)
+    await atelier.projects.ingest(project.id)
+    await atelier.projects.ingest(project.id, ["use.py"], force=True)
+    state = await atelier.projects.wait(project.id)
+    assert state is not None
+    assert (state.stage, state.changed) == (IngestStage.DONE, 1)
 
 
-async def test_only_changed_files_are_indexed_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        check = await named(atelier, project, "check")
-        (code / "store.py").write_text("# A new first line.\n" + STORE)
-        (code / "docs" / "guide.md").unlink()
-        await read(atelier, project)
-        state = (await atelier.projects.states())[project.id]
-        assert (state.changed, state.unchanged, state.removed) == (1, 1, 1)
-        around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
-        assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
-        assert (await atelier.projects.entity(check)).start_line == 13
-        (code / "store.py").write_text(STORE.replace("def check", "def inspect").replace("check(row)", "inspect(row)"))
-        await read(atelier, project, "store.py")
-        with pytest.raises(NotFoundError):
-            await atelier.projects.entity(check)
-        inspect = await named(atelier, project, "inspect")
-        around = await atelier.projects.explore(inspect, direction=Direction.IN, relations=[RelationKind.CALLS])
-        assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
+async def test_only_changed_files_are_indexed_again_and_ids_stay(code: Path, atelier: Atelier) -> None:
+    project = await indexed(atelier, code)
+    check = await named(atelier, project, "check")
+    (code / "store.py").write_text("# A new first line.\n" + STORE)
+    (code / "docs" / "guide.md").unlink()
+    await read(atelier, project)
+    state = (await atelier.projects.states())[project.id]
+    assert (state.changed, state.unchanged, state.removed) == (1, 1, 1)
+    around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
+    assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
+    assert (await atelier.projects.entity(check)).start_line == 13
+    (code / "store.py").write_text(STORE.replace("def check", "def inspect").replace("check(row)", "inspect(row)"))
+    await read(atelier, project, "store.py")
+    with pytest.raises(NotFoundError):
+        await atelier.projects.entity(check)
+    inspect = await named(atelier, project, "inspect")
+    around = await atelier.projects.explore(inspect, direction=Direction.IN, relations=[RelationKind.CALLS])
+    assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
 
 
 async def test_another_start_finds_the_same(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         before = await atelier.projects.find("check")
         check = await named(atelier, project, "check")
         seen = await atelier.projects.explore(check, depth=5)
@@ -156,15 +146,14 @@ async def test_another_start_finds_the_same(open_atelier: Opener, code: Path) ->
         assert sorted(again.relations, key=str) == sorted(seen.relations, key=str)
 
 
-async def test_deleting_a_project_leaves_no_row(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        before = await atelier.store.counts()
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        assert await atelier.projects.delete(project.id) > 20
-        assert await atelier.store.counts() == before
-        assert not list(atelier.datadir.root.glob(f"*{project_key(project.id)}*"))
-        assert await atelier.projects.find("check") == []
+async def test_deleting_a_project_leaves_no_row(code: Path, atelier: Atelier) -> None:
+    before = await atelier.store.counts()
+    project = await atelier.projects.create("code", str(code))
+    await read(atelier, project)
+    assert await atelier.projects.delete(project.id) > 20
+    assert await atelier.store.counts() == before
+    assert not list(atelier.datadir.root.glob(f"*{project_key(project.id)}*"))
+    assert await atelier.projects.find("check") == []
 
 
 async def test_a_pause_keeps_what_was_indexed_and_the_next_start_continues(open_atelier: Opener, code: Path) -> None:
@@ -193,8 +182,7 @@ async def test_a_restored_file_is_no_longer_an_external_package(open_atelier: Op
 
     store = (code / "store.py").read_text()
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         others = await packages(atelier, project)
         (code / "store.py").unlink()
         await read(atelier, project)
@@ -210,8 +198,7 @@ async def test_nothing_outside_the_folder_is_indexed(open_atelier: Opener, code:
     (tmp_path / "outside.py").write_text("def outside(): pass\n")
     (code / "link.py").symlink_to(tmp_path / "outside.py")
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert "link.py" not in {each.path for each in await atelier.projects.files(project.id)}
         with pytest.raises(UsageError, match="is not in the project folder"):
             await atelier.projects.ingest(project.id, ["../outside.py"])
@@ -232,38 +219,31 @@ async def test_an_undecodable_name_is_skipped_and_reported(open_atelier: Opener,
 
 
 async def test_files_matching_a_later_secret_rule_are_removed(
-    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+    code: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        first = await named(atelier, project, "check")
-        monkeypatch.setattr(
-            "atelier_desk.engine.projects.file_selection.is_secret_name", lambda part: part == "store.py"
-        )
-        await read(atelier, project)
-        found = await atelier.projects.find("check", project_ids=[project.id])
-        assert first not in {each.entity.id for each in found}
-        assert "store.py" in {each.path for each in await atelier.projects.problems(project.id)}
+    project = await indexed(atelier, code)
+    first = await named(atelier, project, "check")
+    monkeypatch.setattr("atelier_desk.engine.projects.file_selection.is_secret_name", lambda part: part == "store.py")
+    await read(atelier, project)
+    found = await atelier.projects.find("check", project_ids=[project.id])
+    assert first not in {each.entity.id for each in found}
+    assert "store.py" in {each.path for each in await atelier.projects.problems(project.id)}
 
 
-async def test_a_changed_file_is_indexed_automatically(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        done = asyncio.Event()
-        states = atelier.projects._ingestions.states
-        atelier.bus.on_changed(
-            lambda _topic, _key: (
-                done.set() if states[project.id].changed and states[project.id].stage == "done" else None
-            )
-        )
-        states[project.id] = states[project.id].model_copy(update={"changed": 0})
-        async with asyncio.timeout(20):
-            while not done.is_set():  # until the watch is active
-                (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
-                await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
-        assert await named(atelier, project, "fresh")
+async def test_a_changed_file_is_indexed_automatically(code: Path, atelier: Atelier) -> None:
+    project = await atelier.projects.create("code", str(code))
+    await read(atelier, project)
+    done = asyncio.Event()
+    states = atelier.projects._ingestions.states
+    atelier.bus.on_changed(
+        lambda _topic, _key: done.set() if states[project.id].changed and states[project.id].stage == "done" else None
+    )
+    states[project.id] = states[project.id].model_copy(update={"changed": 0})
+    async with asyncio.timeout(20):
+        while not done.is_set():  # until the watch is active
+            (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
+            await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
+    assert await named(atelier, project, "fresh")
 
 
 async def test_possible_secrets_are_named_and_not_indexed(open_atelier: Opener, tmp_path: Path) -> None:
@@ -303,8 +283,7 @@ async def test_a_damaged_index_is_rebuilt_from_the_database(
     async with open_atelier() as atelier:
         other = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
         await read(atelier, other)
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         root = atelier.datadir.root
     file, foreign = (root / f"project-index-{project_key(each.id)}.bin" for each in (project, other))
     kept = file.read_bytes()
@@ -406,15 +385,14 @@ async def test_a_too_large_file_is_not_reported_as_changed_each_time(open_atelie
         assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]
 
 
-async def test_the_relations_among_entities_are_returned(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        main, check, save = [await named(atelier, project, name) for name in ("main", "check", "save")]
-        found = await atelier.projects.among([main, check, save])
-        assert {(each.source, each.kind, each.target) for each in found} == {
-            (main, RelationKind.CALLS, check),
-            (save, RelationKind.CALLS, check),
-        }
-        assert [each.source for each in await atelier.projects.among([main, check, save], [main])] == [main]
-        assert await atelier.projects.among([]) == []
+async def test_the_relations_among_entities_are_returned(code: Path, atelier: Atelier) -> None:
+    project = await atelier.projects.create("code", str(code))
+    await read(atelier, project)
+    main, check, save = [await named(atelier, project, name) for name in ("main", "check", "save")]
+    found = await atelier.projects.among([main, check, save])
+    assert {(each.source, each.kind, each.target) for each in found} == {
+        (main, RelationKind.CALLS, check),
+        (save, RelationKind.CALLS, check),
+    }
+    assert [each.source for each in await atelier.projects.among([main, check, save], [main])] == [main]
+    assert await atelier.projects.among([]) == []

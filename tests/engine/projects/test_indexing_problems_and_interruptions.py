@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.project import EntityKind, IngestStage, Project
+from atelier_desk.domain.project import EntityKind, IngestStage
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import file_selection
 from atelier_desk.presentation.project_text import cut_word
 from atelier_desk.support.i18n import _, spoken
 from tests.engine.conftest import Opener
-
-
-async def read(atelier: Atelier, project: Project) -> None:
-    await atelier.projects.ingest(project.id)
-    state = await atelier.projects.wait(project.id)
-    assert state is not None
-    assert state.stage is IngestStage.DONE, state.error
+from tests.engine.services.indexed_projects import indexed, read
 
 
 @pytest.fixture
@@ -50,17 +44,16 @@ async def test_problems_are_reported_in_the_readers_language(open_atelier: Opene
 
 
 async def test_files_above_the_limit_are_reported(
-    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+    code: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        with monkeypatch.context() as patch:
-            patch.setattr(file_selection, "FILES_MAX", 1)
-            await read(atelier, project)
-        assert (await atelier.projects.states())[project.id].cut == "files"
-        assert "50,000" in cut_word((await atelier.projects.get(project.id)).cut)
+    project = await atelier.projects.create("code", str(code), watched=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(file_selection, "FILES_MAX", 1)
         await read(atelier, project)
-        assert (await atelier.projects.get(project.id)).cut == ""
+    assert (await atelier.projects.states())[project.id].cut == "files"
+    assert "50,000" in cut_word((await atelier.projects.get(project.id)).cut)
+    await read(atelier, project)
+    assert (await atelier.projects.get(project.id)).cut == ""
 
 
 async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, code: Path) -> None:
@@ -71,8 +64,7 @@ async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, cod
 
     plain = {"heron.py", "egret.py"}
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert await held(atelier) == (plain, {"secrets", "secrets.py"})
         await atelier.projects.allow(project.id, "secrets.py")
         assert await held(atelier) == (plain | {"secrets.py"}, {"secrets"})
@@ -99,8 +91,7 @@ async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, cod
 async def test_a_private_key_is_indexed_only_on_request(open_atelier: Opener, code: Path) -> None:
     (code / "sample.txt").write_text("-----BEGIN PRIVATE KEY-----\nexample of a heron\n")
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         assert "sample.txt" not in {each.path for each in await atelier.projects.files(project.id)}
         await atelier.projects.allow(project.id, "sample.txt")
         await atelier.projects.wait(project.id)
@@ -112,8 +103,7 @@ async def test_an_interrupted_deletion_is_completed(
 ) -> None:
     async with open_atelier() as atelier:
         before = await atelier.store.counts()
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
 
         async def killed() -> int:
             raise KeyboardInterrupt
@@ -147,27 +137,26 @@ async def test_indexing_one_changed_file_does_not_end_a_pause(open_atelier: Open
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
 
 
-async def test_a_switch_takes_effect_at_once(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
-        await atelier.projects.change(project.id, watched=True)
-        assert await atelier.projects.states() == {}, "it was never read: a person begins that"
-        await atelier.projects.change(project.id, watched=False)
-        await read(atelier, project)
-        (code / "egret.py").write_text("def stalk() -> None:\n    pass\n")
-        await atelier.projects.change(project.id, watched=True)
-        await atelier.projects.wait(project.id)
-        assert "stalk" in {each.entity.name for each in await atelier.projects.find("stalk")}
-        assert (await atelier.projects.statistics(project.id)).vectors == 0
-        await atelier.projects.change(project.id, embedded=True)
-        await atelier.projects.wait(project.id)
-        statistics = await atelier.projects.statistics(project.id)
-        assert statistics.vectors == statistics.texts > 0
-        pages = await atelier.projects.create("pages", embedded=False)
-        await atelier.projects.add_pages(pages.id, [("https://herons.example/", "Herons", "# Herons\n\nThey wade.\n")])
-        await atelier.projects.change(pages.id, embedded=True)
-        await atelier.projects.wait(pages.id)
-        assert (await atelier.projects.statistics(pages.id)).vectors > 0
+async def test_a_switch_takes_effect_at_once(code: Path, atelier: Atelier) -> None:
+    project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+    await atelier.projects.change(project.id, watched=True)
+    assert await atelier.projects.states() == {}, "it was never read: a person begins that"
+    await atelier.projects.change(project.id, watched=False)
+    await read(atelier, project)
+    (code / "egret.py").write_text("def stalk() -> None:\n    pass\n")
+    await atelier.projects.change(project.id, watched=True)
+    await atelier.projects.wait(project.id)
+    assert "stalk" in {each.entity.name for each in await atelier.projects.find("stalk")}
+    assert (await atelier.projects.statistics(project.id)).vectors == 0
+    await atelier.projects.change(project.id, embedded=True)
+    await atelier.projects.wait(project.id)
+    statistics = await atelier.projects.statistics(project.id)
+    assert statistics.vectors == statistics.texts > 0
+    pages = await atelier.projects.create("pages", embedded=False)
+    await atelier.projects.add_pages(pages.id, [("https://herons.example/", "Herons", "# Herons\n\nThey wade.\n")])
+    await atelier.projects.change(pages.id, embedded=True)
+    await atelier.projects.wait(pages.id)
+    assert (await atelier.projects.statistics(pages.id)).vectors > 0
 
 
 async def test_parallel_work_does_not_end_the_indexing(open_atelier: Opener, code: Path) -> None:
@@ -204,8 +193,7 @@ async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
         return found
 
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         held = await atelier.repos.projects.counts(project.id)
         with monkeypatch.context() as patch:
             patch.setattr(file_selection, "scan", then_gone)

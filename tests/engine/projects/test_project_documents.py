@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.storage.search_terms import excerpt
 from tests.engine.conftest import Opener
-from tests.engine.services.indexed_projects import read
+from tests.engine.services.indexed_projects import indexed, read
 
 
 def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:
@@ -59,8 +59,7 @@ async def test_previews_are_not_rendered_in_the_engines_thread(
 
     monkeypatch.setattr("atelier_desk.knowledge.projects.search.excerpt", recording)
     async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        await indexed(atelier, code)
         assert (await atelier.projects.find("how herons are counted"))[0].preview == "How herons are counted."
         assert threads
         assert threading.current_thread() not in threads

@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import SETTINGS_CHANGED, ProviderError
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.projects.conftest import STORE
-from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.indexed_projects import indexed, named, read
 from tests.engine.services.other_embedder import OtherEmbedder
 
 
@@ -78,8 +78,7 @@ async def test_with_a_failing_embedder_words_are_searched(open_atelier: Opener, 
             return await super().embed(texts, query=query)
 
     async with open_atelier(embedder=Failing()) as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        await indexed(atelier, code)
         first = (await atelier.projects.find("refuse blank rows"))[0]
         assert (first.entity.qualified, first.cosine) == ("check", None)
 
@@ -107,8 +106,7 @@ async def test_a_new_embedder_computes_its_vectors_automatically(
     async with open_atelier(embedder=Switching()) as atelier:
         before = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
         await read(atelier, before)
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
+        project = await indexed(atelier, code)
         for each in (before, project):
             await atelier.projects.wait(each.id)
             index = await atelier.projects._indexes.get(each.id)

@@ -13,7 +13,7 @@ from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import background_indexing
 from tests.engine.conftest import Opener
-from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.indexed_projects import indexed, named, read
 
 
 async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:
@@ -49,14 +49,13 @@ async def test_a_folder_that_was_missing_is_watched_again(
         await until_found(atelier, project, "later")
 
 
-async def test_a_changed_ignore_file_is_applied_at_once(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        await until_watched(atelier, project, code)
-        assert await named(atelier, project, "check")
-        (code / ".gitignore").write_text("store.py\n")
-        await until_found(atelier, project, "check", there=False)
+async def test_a_changed_ignore_file_is_applied_at_once(code: Path, atelier: Atelier) -> None:
+    project = await atelier.projects.create("code", str(code))
+    await read(atelier, project)
+    await until_watched(atelier, project, code)
+    assert await named(atelier, project, "check")
+    (code / ".gitignore").write_text("store.py\n")
+    await until_found(atelier, project, "check", there=False)
 
 
 async def until_watched(atelier: Atelier, project: Project, folder: Path) -> None:
@@ -74,14 +73,12 @@ async def until_watched(atelier: Atelier, project: Project, folder: Path) -> Non
     off()
 
 
-async def test_watching_starts_when_it_is_enabled(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        (code / "meanwhile.py").write_text("def meanwhile(): pass\n")
-        await atelier.projects.change(project.id, watched=True)
-        await until_found(atelier, project, "meanwhile")
-        await until_watched(atelier, project, code)
+async def test_watching_starts_when_it_is_enabled(code: Path, atelier: Atelier) -> None:
+    project = await indexed(atelier, code)
+    (code / "meanwhile.py").write_text("def meanwhile(): pass\n")
+    await atelier.projects.change(project.id, watched=True)
+    await until_found(atelier, project, "meanwhile")
+    await until_watched(atelier, project, code)
 
 
 async def test_a_failed_watch_restarts_with_the_next_indexing(

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, send_and_wait
 from tests.helpers.hostile_repositories import Hostile
 
 LINE = (
@@ -109,8 +109,7 @@ class Tried:
             for name, place in made:
                 workflow = await atelier.workflows.create(ascii(name), workspace=(str(place.root),))
                 heard = Recorder(atelier, workflow.id)
-                run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT.model_copy(update={"approval": mode}))
-                await atelier.runs.wait(run_id)
+                await send_and_wait(atelier, workflow.id, "go", agent=AGENT.model_copy(update={"approval": mode}))
                 ends = [event.data for event in heard.events if event.chunk_type.value == "tool_end"]
                 ended[name] = sorted(ends, key=lambda end: str(end["call_id"]))
         return ended

@@ -11,7 +11,7 @@ from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.helpers.tool_calls import tool_calls
 
 AGENT = AgentConfig(name="A", provider="test", model="m", sections=("file_ops",))
@@ -25,13 +25,13 @@ def told(model: ScriptedModel) -> str:
 async def test_file_tools_are_offered_only_with_a_folder(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel([tool_calls(("read_file", {"path": "a"})), "None.", "Fine."])
     async with open_atelier(model) as atelier:
-        without = (await atelier.workflows.create()).id
-        await atelier.runs.wait(await atelier.runs.send(without, "Read.", agent=AGENT))
+        without = await create_workflow(atelier)
+        await send_and_wait(atelier, without, "Read.", agent=AGENT)
         assert "read_file" not in {tool.name for tool in model.requests[0].tools}
         assert "no_workspace" in told(model)
         assert "--workspace" in told(model)
-        granted = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
-        await atelier.runs.wait(await atelier.runs.send(granted, "Read.", agent=AGENT))
+        granted = await create_workflow(atelier, workspace=(str(tmp_path),))
+        await send_and_wait(atelier, granted, "Read.", agent=AGENT)
         assert {"read_file", "edit_file", "delete_path"} <= {tool.name for tool in model.requests[-1].tools}
 
 
@@ -39,9 +39,8 @@ async def test_reading_runs_and_writing_needs_approval(open_atelier: Opener, tmp
     (tmp_path / "a.py").write_text("x = 1\n")
     model = ScriptedModel([tool_calls(("read_file", {"path": "a.py"})), tool_calls(EDIT), "Done."])
     async with open_atelier(model) as atelier:
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
-        run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
-        await atelier.runs.wait(run_id)
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
+        run_id = await send_and_wait(atelier, workflow_id, "Edit.", agent=AGENT)
         (asked,) = await atelier.approvals.pending()
         assert (asked.tool, asked.kind.value, asked.subjects.paths, asked.risk) == (
             "edit_file",
@@ -64,9 +63,8 @@ async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Open
         (tmp_path / name).write_text("x = 1\n")
     reads = tool_calls(*(("read_file", {"path": name}) for name in ("a.py", "b.py", "c.py")))
     async with open_atelier([reads, tool_calls(EDIT)]) as atelier:
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
-        run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
-        await atelier.runs.wait(run_id)
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
+        run_id = await send_and_wait(atelier, workflow_id, "Edit.", agent=AGENT)
         run = fold(await atelier.repos.journal.events(run_id))
         assert run is not None
         state = run.tool_state

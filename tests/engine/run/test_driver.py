@@ -190,7 +190,7 @@ async def test_an_internal_fault_in_a_call_fails_the_run_visibly_and_a_retry_con
 
 async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "So be it."], Helper=[ValueError("odd")])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await completed(atelier, run_id)
@@ -202,7 +202,7 @@ async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_informed(open_at
 
 async def test_a_sub_agent_waiting_for_an_ended_parent_is_told_to_decide(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(wait=False)], *["It asks."] * 5], Helper=[[ask_parent()], "I took the blue one."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         rows = await team_rows(atelier, workflow_id)
@@ -217,7 +217,7 @@ async def test_a_run_that_finishes_stops_its_sub_agents(open_atelier: Opener) ->
         Lead=[[spawn(wait=False)], [call("task_complete", "t", summary="Enough.")]],
         Helper=ScriptedModel(["never"], gate=gate),
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await completed(atelier, run_id)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
@@ -226,7 +226,7 @@ async def test_a_run_that_finishes_stops_its_sub_agents(open_atelier: Opener) ->
 async def test_a_sub_agent_that_waits_for_its_parent_can_be_paused(open_atelier: Opener) -> None:
     """Then the answer alone does not resume it."""
     cast = Cast(Lead=[[spawn(wait=False)], [ask_user()]], Helper=[[ask_parent()]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, _run_id = await begin(atelier)
         async with asyncio.timeout(20):
             while (rows := await team_rows(atelier, workflow_id)).get("Helper") is None or rows[

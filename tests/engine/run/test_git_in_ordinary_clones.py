@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, send_and_wait
 from tests.helpers.git_repositories import commit, git
 from tests.helpers.tool_calls import tool_call
 
@@ -240,8 +240,7 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
         for turn, (name, root) in zip(turns, places.items(), strict=True):
             workflow = await atelier.workflows.create(name, workspace=(str(root),))
             heard = Recorder(atelier, workflow.id)
-            run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-            await atelier.runs.wait(run_id)
+            await send_and_wait(atelier, workflow.id, "go", agent=agent)
             asked = [(each.arguments, each.about) for each in await atelier.approvals.pending()]
             assert asked == [], name
             ended = {

@@ -15,7 +15,7 @@ from atelier_desk.domain.protected_names import all_below, is_protected
 from atelier_desk.mcp.config_import.config_locations import of_folder, of_user
 from atelier_desk.workspace.instruction_files import NAMES
 from atelier_desk.workspace.skills import skill_discovery
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -106,8 +106,7 @@ async def attacked(
     async with open_atelier([*steps, "done"]) as atelier:
         workflow = await atelier.workflows.create("w", workspace=(str(root),))
         worker = AgentConfig(name="A", provider="p", model="m", tools=tools, approval=mode)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=worker)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=worker)
         while yes and (asked := await atelier.approvals.pending()):
             await atelier.approvals.approve(asked[0].id)
             await atelier.runs.wait(run_id)

@@ -9,7 +9,7 @@ from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.helpers.tool_calls import tool_calls
 
 MEMORY = AgentConfig(name="A", provider="test", model="m", tools=("MemoryTool", "UserQuestionTool"))
@@ -23,9 +23,8 @@ async def test_the_scope_of_memories_survives_the_process(open_atelier: Opener) 
     scope = ("MemoryTool", {"operation": "activate_general"})
     question = ("UserQuestionTool", {"operation": "ask", "question": "Go on?", "questionType": "text"})
     async with open_atelier([tool_calls(scope), tool_calls(question)]) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
-        run_id = await atelier.runs.send(workflow_id, "Remember.", agent=MEMORY)
-        await atelier.runs.wait(run_id)
+        workflow_id = await create_workflow(atelier)
+        run_id = await send_and_wait(atelier, workflow_id, "Remember.", agent=MEMORY)
     adding = ("MemoryTool", {"operation": "add", "type": "decision", "content": "Kept for all."})
     model = ScriptedModel([tool_calls(adding), "Done."])
     async with open_atelier(model) as atelier:
@@ -49,8 +48,8 @@ async def test_later_calls_of_one_reply_see_the_switch(open_atelier: Opener) -> 
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
     model = ScriptedModel([tool_calls(describe, switch, describe), "Done."])
     async with open_atelier(model) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "Look.", agent=MEMORY))
+        workflow_id = await create_workflow(atelier)
+        await send_and_wait(atelier, workflow_id, "Look.", agent=MEMORY)
         told = [message.content for message in model.requests[-1].messages if message.tool_call_id]
     assert [f'"workflow_id": "{workflow_id}"' in text for text in told] == [True, False, False]
 
@@ -59,7 +58,7 @@ async def test_another_run_starts_afresh(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
     model = ScriptedModel([tool_calls(switch), "Done.", tool_calls(describe), "Done."])
     async with open_atelier(model) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
+        workflow_id = await create_workflow(atelier)
         for text in ("One.", "Two."):
-            await atelier.runs.wait(await atelier.runs.send(workflow_id, text, agent=MEMORY))
+            await send_and_wait(atelier, workflow_id, text, agent=MEMORY)
     assert f'"workflow_id": "{workflow_id}"' in results(model).split("Two.")[1]

@@ -21,7 +21,7 @@ from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRul
 from atelier_desk.engine.journal.replay_and_fork import workflow_events
 from atelier_desk.engine.run.verdict_replay import replayed
 from atelier_desk.storage.row_mapping import to_json
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, send_and_wait
 from tests.helpers.prompt_injection.attack import PROFILES, attacked
 from tests.helpers.prompt_injection.injected_contents import WAYS, contents
 from tests.helpers.tool_calls import tool_calls
@@ -58,8 +58,7 @@ async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opene
         agent = AgentConfig(
             name="Ada", provider="p", model="m", tools=("write_file", "run_command"), approval=ApprovalMode.SELECTIVE
         )
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         for asked in await atelier.approvals.pending():
             if asked.tool == "run_command":
                 await atelier.approvals.reject(asked.id)
@@ -115,7 +114,7 @@ async def test_attempts_to_leave_the_folders_are_in_the_audit_trail(open_atelier
     async with open_atelier([tool_calls(write("../out.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))
+        await send_and_wait(atelier, workflow.id, "go", agent=agent)
         [line] = (await atelier.audit.page(AuditFilter())).lines
         said = (line.entry.decision, line.entry.reason, line.entry.detail)
         assert said == (AuditDecision.DENIED, "outside", "../out.txt")
@@ -136,8 +135,8 @@ async def test_invalid_records_in_an_imported_journal_are_skipped(open_atelier: 
     async with open_atelier([tool_calls(write("a.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))
-        exported = json.loads(await atelier.workflows.export(workflow.id))
+        await send_and_wait(atelier, workflow.id, "go", agent=agent)
+        exported = await exported_workflow(atelier, workflow.id)
 
         for name, value in (("kind", "x"), ("redirected", [99]), ("concerns", [["x", "y"]])):
             forged = copy.deepcopy(exported)

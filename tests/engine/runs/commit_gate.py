@@ -14,6 +14,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.storage.writing.journal_commit import Commit
+from tests.engine.conftest import stored_status
 
 
 class Gate:
@@ -55,5 +56,5 @@ async def bodies(atelier: Atelier, run_id: str) -> list[Any]:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     state = fold(events)
     assert state is not None
-    assert (await atelier.repos.runs.get(run_id)).status is state.status
+    assert await stored_status(atelier, run_id) is state.status
     return [event.body for event in events]

@@ -88,7 +88,7 @@ async def test_a_sub_agent_answers_its_parent_in_its_schema(open_atelier: Opener
     delegate = tool_call("DelegateTaskTool", "s", operation="delegate", agent_id="Counter", prompt="Count.")
     lead = ScriptedModel([[delegate], "Three."])
     models = scripts(Lead=lead, Counter=[f"```json\n{FITS}\n```"])
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         await atelier.agents.save(counter)
         events = await answered(atelier, leader(name="Lead"))
     [over] = of(events, ChunkType.SUB_AGENT_COMPLETE)
@@ -98,7 +98,7 @@ async def test_a_sub_agent_answers_its_parent_in_its_schema(open_atelier: Opener
 
 async def test_a_temporary_sub_agent_has_no_schema(open_atelier: Opener) -> None:
     models = scripts(Lead=[[spawn("s", "Helper")], FITS], Helper=["In words."])
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         events = await answered(atelier, leader(name="Lead", answer_schema=SCHEMA))
     assert of(events, ChunkType.SUB_AGENT_COMPLETE)[0]["report"] == "In words."
     assert of(events, ChunkType.WORKFLOW_COMPLETE)[0]["answer"] == {"total": 3}

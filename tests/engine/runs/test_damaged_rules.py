@@ -15,7 +15,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from tests.engine.conftest import Opener, completed
+from tests.engine.conftest import Opener, completed, send_and_wait, status_after
 from tests.engine.runs.withdrawn_rights import TOUCH, answer, begun, redirect, take_up
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
@@ -49,7 +49,7 @@ async def test_a_run_that_nobody_has_in_memory(
         await deny(atelier, "run_command(tovch:*)")
         with suppress(StorageError):
             await goes_on(atelier, run_id)
-        assert (await atelier.runs.wait(run_id)).status in (RunStatus.INTERRUPTED, RunStatus.PAUSED)
+        assert await status_after(atelier, run_id) in (RunStatus.INTERRUPTED, RunStatus.PAUSED)
         with pytest.raises(StorageError, match="no agent starts"):
             await atelier.runs.steering.resume(run_id)
         await atelier.data.remove_damaged()
@@ -62,14 +62,13 @@ async def test_a_run_that_nobody_has_in_memory(
 async def test_a_sub_agent_that_is_answered_alone(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     boss = leader(name="Boss", tools=("run_command", "UserQuestionTool", "SpawnAgentTool"))
-    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
+    async with open_atelier(scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
         workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(workflow.id, "go", agent=boss)
-        await atelier.runs.wait(run_id)
-    async with open_atelier(model_factory=scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=boss)
+    async with open_atelier(scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
         await deny(atelier, "run_command(tovch:*)")
         await answer(atelier, run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.INTERRUPTED
+        assert await status_after(atelier, run_id) is RunStatus.INTERRUPTED
         await atelier.data.remove_damaged()
         await deny(atelier)
         await atelier.runs.steering.resume(run_id)

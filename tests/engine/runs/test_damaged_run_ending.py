@@ -16,7 +16,7 @@ from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, month_cost, send_and_wait, status_after
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
@@ -44,7 +44,7 @@ async def damaged(open_atelier: Opener, folder: Path, waits: str, damage: str) -
     async with open_atelier([WAITS[waits]]) as atelier:
         workflow = await atelier.workflows.create("broken", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "Paint it.", agent=ASKED)
-        assert not (await atelier.runs.wait(run_id)).status.final
+        assert not (await status_after(atelier, run_id)).final
         assert len(await atelier.questions.pending()) + len(await atelier.approvals.pending()) == 1
         for sql in DAMAGE[damage].split("; "):
             await atelier.repos.store.write(Statement(sql, {"run": record("run", run_id)}))
@@ -100,14 +100,13 @@ async def test_its_workflow_is_deleted_restored_and_permanently_deleted(open_ate
 @pytest.mark.parametrize("broken", ["Boss", "Helper"])
 async def test_a_team_with_a_broken_run_is_ended_completely(open_atelier: Opener, broken: str) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]] * 9, Helper=[[ask_user("q", "Which?")]] * 9)
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         workflow = await atelier.workflows.create("team")
-        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=leader(name="Boss"))
         rows = {row.agent_name: row for row in await atelier.repos.runs.list(workflow.id)}
         assert [asked.run_id for asked in await atelier.questions.pending()] == [rows["Helper"].id]
         await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", rows[broken].id)}))
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         await atelier.workflows.stop(workflow.id)
         await over(atelier, workflow.id, run_id)
 
@@ -115,8 +114,7 @@ async def test_a_team_with_a_broken_run_is_ended_completely(open_atelier: Opener
 async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Opener) -> None:
     async with open_atelier([[ask_user("q", "Which?")]]) as atelier:
         workflow = await atelier.workflows.create("whole")
-        run_id = await atelier.runs.send(workflow.id, "Paint it.", agent=agent(tools=("UserQuestionTool",)))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "Paint it.", agent=agent(tools=("UserQuestionTool",)))
         await atelier.runs.cancel(run_id)
         row = await atelier.repos.runs.get(run_id)
         assert (row.status, row.unread) == (RunStatus.CANCELLED, False)
@@ -124,13 +122,12 @@ async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Op
 
 async def test_the_parent_of_a_stopped_broken_sub_agent_continues(open_atelier: Opener) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")], "Then without it."], Helper=[[ask_user("q", "Which?")]])
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         workflow = await atelier.workflows.create("team")
-        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=leader(name="Boss"))
         (asked,) = await atelier.questions.pending()
         await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", asked.run_id)}))
-    async with open_atelier(model_factory=scripts(Boss=["Then without it."])) as atelier:
+    async with open_atelier(scripts(Boss=["Then without it."])) as atelier:
         await atelier.runs.cancel(asked.run_id)
         assert not await atelier.questions.pending()
         row = await atelier.runs.wait(run_id)
@@ -142,13 +139,12 @@ async def test_the_parent_of_a_stopped_broken_sub_agent_continues(open_atelier: 
 
 async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier: Opener) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]], Helper=[[ask_user("q", "Which?")]])
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         workflow = await atelier.workflows.create("team")
-        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=leader(name="Boss"))
         (asked,) = await atelier.questions.pending()
         await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", run_id)}))
-    async with open_atelier(model_factory=scripts(Helper=["Blue it is."])) as atelier:
+    async with open_atelier(scripts(Helper=["Blue it is."])) as atelier:
         await atelier.questions.answer_with(asked.id, text="blue")
         await completed(atelier, asked.run_id)
         await atelier.workflows.stop(workflow.id)
@@ -163,6 +159,6 @@ async def test_what_its_request_may_have_cost_goes_on_counting(open_atelier: Ope
         await atelier.repos.used.send(SentKey(run_id, OWN), lost)
         await atelier.workflows.stop(workflow_id)
         await over(atelier, workflow_id, run_id)
-        assert (await atelier.usage.month()).spent == 0.5
+        assert await month_cost(atelier) == 0.5
     async with open_atelier([], clock=clock) as atelier:
-        assert (await atelier.usage.month()).spent == 0.5, "no event can have it"
+        assert await month_cost(atelier) == 0.5, "no event can have it"

@@ -15,7 +15,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, create_workflow
 
 BIG = Choices(provider="builtin", model="big")
 
@@ -26,7 +26,7 @@ async def made(atelier: Atelier, choices: Choices | None = None) -> tuple[str, A
         AgentConfig(name="Ada", provider=provider, model="small", system_prompt="Be kind.")
     )
     picked = choices.model_copy(update={"provider": provider}) if choices is not None and choices.model else choices
-    return (await atelier.workflows.create(agent_id=agent.id, choices=picked)).id, agent
+    return await create_workflow(atelier, agent_id=agent.id, choices=picked), agent
 
 
 async def answered(atelier: Atelier, run_id: str) -> str:

@@ -26,7 +26,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, send_and_wait, status_after, stored_status
 from tests.engine.runs.sample_runs import Blocking, agent, start
 from tests.helpers.scripted_teams import ask_user, calculate
 from tests.helpers.tool_calls import tool_call
@@ -63,14 +63,14 @@ async def test_conversation_survives_a_restart(open_atelier: Opener) -> None:
         await atelier.runs.wait(run_id)
     model = ScriptedModel(["Ada."])
     async with open_atelier(model) as atelier:
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "Who am I?", agent=agent()))
+        await send_and_wait(atelier, workflow_id, "Who am I?", agent=agent())
     assert [message.content for message in model.requests[0].messages[1:]] == ["I am Ada", "Hello Ada.", "Who am I?"]
 
 
 async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier: Opener) -> None:
     async with open_atelier([[ask_user("q1")]]) as atelier:
         _, run_id = await start(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
+        assert await status_after(atelier, run_id) is RunStatus.AWAITING_USER
     model = ScriptedModel(["Blue it is."])
     async with open_atelier(model) as atelier:
         assert await atelier.runs.recovery.resume_all() == []
@@ -91,7 +91,7 @@ async def test_two_questions_of_one_reply_are_both_asked_and_both_awaited(open_a
         await atelier.runs.wait(run_id)
         first, second = await atelier.questions.pending()
         await atelier.runs.answering.answer_question(first.id, QuestionStatus.SKIPPED)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
+        assert await status_after(atelier, run_id) is RunStatus.AWAITING_USER
         await atelier.runs.answering.answer_question(second.id, QuestionStatus.ANSWERED, text="yes")
         await completed(atelier, run_id)
 
@@ -182,7 +182,7 @@ async def test_terminating_message_ends_the_run_and_starts_another(open_atelier:
         other = await atelier.runs.send(workflow_id, "new goal", strategy=Dispatch.TERMINATE)
         gate.set()
         assert other != run_id
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+        assert await stored_status(atelier, run_id) is RunStatus.CANCELLED
         await completed(atelier, other)
 
 
@@ -210,7 +210,7 @@ async def test_pause_takes_effect_between_steps(open_atelier: Opener) -> None:
             await asyncio.sleep(0)
         await atelier.runs.steering.pause(run_id)
         gate.set()
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         assert "tool_start" not in seen.kinds()
         await atelier.runs.steering.resume(run_id)
         await completed(atelier, run_id)
@@ -220,11 +220,11 @@ async def test_stepping_executes_one_step_at_a_time(open_atelier: Opener) -> Non
     async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
         seen = Recorder(atelier)
         _, run_id = await start(atelier, mode=RunMode.STEPPING)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         for expected in (["usage"], ["tool_start", "tool_end"]):
             before = len(seen.kinds())
             await atelier.runs.steering.resume(run_id, steps=1)
-            assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+            assert await status_after(atelier, run_id) is RunStatus.PAUSED
             assert [kind for kind in seen.kinds()[before:] if kind != "run_status"] == expected
         await atelier.runs.steering.resume(run_id, mode=RunMode.AUTO)
         await completed(atelier, run_id)
@@ -245,7 +245,7 @@ async def test_finish_at_a_limit_asks_for_a_last_answer_without_tools(open_ateli
     model = ScriptedModel([[calculate("c", "1+1"), calculate("d", "2+2")], "so far: two"])
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(budget=Budget(max_tool_calls=1)))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         await atelier.runs.steering.resume(run_id, finish=True)
         await completed(atelier, run_id)
     assert model.requests[1].tools == ()
@@ -258,7 +258,7 @@ async def test_time_limit_stops_a_reply_in_its_middle(open_atelier: Opener, cloc
         workflow_id, run_id = await start(atelier, agent=agent(budget=Budget(max_seconds=5)))
         await seen.until(ChunkType.TOKEN)
         await clock.advance(5)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         reached = await seen.until(ChunkType.LIMIT_REACHED)
         assert reached.data["reason"] == "time"
         assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "cut_off"] == [
@@ -304,7 +304,7 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
         assert atelier.environment.calibration(agent()).factor > 1
     async with open_atelier([overflow, overflow]) as atelier:
         _, run_id = await start(atelier)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+        assert await status_after(atelier, run_id) is RunStatus.ERROR
 
 
 async def test_a_full_context_is_compacted_with_an_event(open_atelier: Opener) -> None:
@@ -317,7 +317,7 @@ async def test_a_full_context_is_compacted_with_an_event(open_atelier: Opener) -
         workflow_id, run_id = await start(atelier, "begin")
         await atelier.runs.wait(run_id)
         for _ in range(8):
-            await atelier.runs.wait(await atelier.runs.send(workflow_id, "go on", agent=agent()))
+            await send_and_wait(atelier, workflow_id, "go on", agent=agent())
             if "context_compacted" in seen.kinds():
                 break
         compacted = await seen.until(ChunkType.CONTEXT_COMPACTED)
@@ -430,7 +430,7 @@ async def test_the_number_of_parallel_runs_is_limited(open_atelier: Opener) -> N
             await asyncio.sleep(0)
         assert len(model.requests) <= 3
         await atelier.runs.cancel(runs[4][1])
-        assert (await atelier.repos.runs.get(runs[4][1])).status is RunStatus.CANCELLED
+        assert await stored_status(atelier, runs[4][1]) is RunStatus.CANCELLED
         gate.set()
         for _, run_id in runs[:4]:
             await completed(atelier, run_id)
@@ -466,7 +466,7 @@ async def test_steering_an_ended_run_is_refused(open_atelier: Opener) -> None:
         with pytest.raises(ConflictError, match="ended"):
             await atelier.runs.steering.resume(run_id)
         await atelier.runs.cancel(run_id)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert await stored_status(atelier, run_id) is RunStatus.COMPLETED
 
 
 async def test_call_ids_are_unique_in_a_run(open_atelier: Opener) -> None:

@@ -31,7 +31,7 @@ from atelier_desk.engine.runs.memory_extraction import (
 from atelier_desk.llm import secrets
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.engine.memory_turn_steps import remember
 from tests.helpers.runs_without_driver import agent as agent_of
 from tests.helpers.scripted_teams import spawn
@@ -51,9 +51,8 @@ def agent(**changes: Any) -> AgentConfig:
 
 async def turn(atelier: Atelier, text: str = TOLD, workflow_id: str = "", **changes: Any) -> tuple[str, str]:
     """The workflow and the run of a turn, when all requests to the model after it are answered."""
-    workflow_id = workflow_id or (await atelier.workflows.create("w")).id
-    run_id = await atelier.runs.send(workflow_id, text, agent=agent(**changes))
-    await atelier.runs.wait(run_id)
+    workflow_id = workflow_id or await create_workflow(atelier, "w")
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=agent(**changes))
     await settled(atelier)
     return workflow_id, run_id
 
@@ -114,11 +113,10 @@ async def test_the_owner_chooses_when_memories_are_extracted(
         assert len(model.requests) == 1 + asked
 
 
-async def test_by_default_extraction_happens_when_the_user_said_something_personal(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assert (await atelier.settings.get()).memories_at_end == "told"
-        with pytest.raises(UsageError, match="memories_at_end"):
-            await atelier.settings.set("memories_at_end", "sometimes")
+async def test_by_default_extraction_happens_when_the_user_said_something_personal(atelier: Atelier) -> None:
+    assert (await atelier.settings.get()).memories_at_end == "told"
+    with pytest.raises(UsageError, match="memories_at_end"):
+        await atelier.settings.set("memories_at_end", "sometimes")
 
 
 async def test_without_memory_in_a_sub_agent_or_a_stopped_run_nothing_is_extracted(
@@ -128,14 +126,14 @@ async def test_without_memory_in_a_sub_agent_or_a_stopped_run_nothing_is_extract
     model = ScriptedModel(["The T3.", start, "Hello.", "It said hello.", "Later"])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         await atelier.memories.set_on(workflow_id, False)
         await turn(atelier, workflow_id=workflow_id)
         assert len(model.requests) == 1
         await turn(atelier, "Have Bo say hello.", tools=("SpawnAgentTool",), approval="auto")
         assert len(model.requests) == 4, "the words of the sub-agent's task are not the person's"
         model.gate = asyncio.Event()
-        run_id = await atelier.runs.send((await atelier.workflows.create()).id, TOLD, agent=agent())
+        run_id = await atelier.runs.send(await create_workflow(atelier), TOLD, agent=agent())
         await begun(model, 5)
         await atelier.runs.cancel(run_id)
         await settled(atelier)
@@ -258,7 +256,7 @@ async def test_stop_and_the_end_of_the_program_cancel_it(open_atelier: Opener) -
             unsubscribe = atelier.bus.on_changed(tell)
             model.gate = None
             requests = len(model.requests)
-            workflow_id = (await atelier.workflows.create("w")).id
+            workflow_id = await create_workflow(atelier, "w")
             run_id = await atelier.runs.send(workflow_id, TOLD, agent=agent())
             await begun(model, requests + 1)
             model.gate = asyncio.Event()
@@ -285,7 +283,7 @@ async def test_a_failure_is_reported_quietly_and_does_not_affect_the_answer(open
 
 async def test_a_person_requests_it(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts(), "No list here"]) as atelier:
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         with pytest.raises(UsageError, match="no finished answer"):
             await atelier.runs.remembering.ask(workflow_id)
         await turn(atelier, "List the trams.", workflow_id)

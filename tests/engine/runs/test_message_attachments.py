@@ -18,15 +18,14 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, of_bytes, read, text_file
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, exported_workflow, send_and_wait
 from tests.engine.runs.busy_workflow import Busy
 from tests.helpers.sample_images import png
 from tests.helpers.tool_calls import tool_call
 
 
 async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, attachments=attached)
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, attachments=attached)
     return run_id
 
 
@@ -99,7 +98,7 @@ async def test_a_long_text_is_sent_in_part_and_can_be_read_further(open_atelier:
 async def test_the_reading_tool_is_offered_only_where_there_is_more_to_read(open_atelier: Opener) -> None:
     model = ScriptedModel(["ok"])
     async with open_atelier(model) as atelier:
-        await said(atelier, (await atelier.workflows.create()).id, "Look", text_file("a.txt", "short"))
+        await said(atelier, await create_workflow(atelier), "Look", text_file("a.txt", "short"))
     assert "read_attachment" not in [tool.name for tool in model.requests[0].tools]
 
 
@@ -276,7 +275,7 @@ async def test_an_export_with_an_invalid_hash_is_refused(open_atelier: Opener, d
     async with open_atelier([[call], "ok"]) as atelier:
         workflow = await atelier.workflows.create()
         await said(atelier, workflow.id, "Go")
-        forged = json.loads(await atelier.workflows.export(workflow.id))
+        forged = await exported_workflow(atelier, workflow.id)
         [over] = [event["body"] for event in forged["events"] if event["body"]["type"] == "tool_call_finished"]
         over["parts"] = [{"type": "artefact", "name": "x", "size": 1, "sha256": digest}]
         with pytest.raises(UsageError, match="SHA-256"):

@@ -12,7 +12,7 @@ from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, completed, status_after
 from tests.engine.runs.sample_runs import start
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import calculate
@@ -20,7 +20,7 @@ from tests.helpers.scripted_teams import calculate
 
 async def _waits(atelier: Atelier, workflow_id: str, run_id: str) -> tuple[str, ...]:
     """Return the tools of the step the run waits for, and fail if it waits for none."""
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+    assert await status_after(atelier, run_id) is RunStatus.PAUSED
     (step,) = await atelier.stepping.waiting(workflow_id)
     return step.tools
 
@@ -84,7 +84,7 @@ async def test_raising_a_limit_leaves_the_run_in_step_mode(open_atelier: Opener)
         assert await _waits(atelier, workflow_id, run_id) == ()
         assert len(model.requests) == 2, "the call that was allowed ran, and nothing after it"
         await atelier.runs.steering.resume(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
 
 
 async def test_a_retry_after_an_error_leaves_the_run_in_step_mode(open_atelier: Opener) -> None:
@@ -93,7 +93,7 @@ async def test_a_retry_after_an_error_leaves_the_run_in_step_mode(open_atelier: 
         workflow_id, run_id = await start(atelier, mode=RunMode.STEPPING)
         await atelier.runs.wait(run_id)
         await atelier.runs.steering.step(run_id)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+        assert await status_after(atelier, run_id) is RunStatus.ERROR
         await atelier.runs.steering.resume(run_id)
         assert await _waits(atelier, workflow_id, run_id) == ("CalculatorTool",)
 

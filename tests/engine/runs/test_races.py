@@ -33,7 +33,7 @@ from atelier_desk.engine.runs import live_runs, pause_resume_step
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.database_engine import Outcome
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, stored_status
 from tests.engine.runs.commit_gate import Gate, bodies, ended, holds, turns
 from tests.engine.runs.sample_runs import Blocking, agent, start
 from tests.helpers.scripted_teams import ask_user, calculate
@@ -223,7 +223,7 @@ async def test_a_tool_that_swallows_its_cancellation_does_not_keep_the_run_activ
         await tool.running.wait()
         async with asyncio.timeout(20):
             await atelier.runs.cancel(run_id)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+        assert await stored_status(atelier, run_id) is RunStatus.CANCELLED
 
 
 async def test_a_slot_is_released_however_a_run_ends(open_atelier: Opener) -> None:

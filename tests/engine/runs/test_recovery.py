@@ -17,7 +17,16 @@ from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.runs.turn_stream import standing
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import (
+    Opener,
+    Recorder,
+    completed,
+    create_workflow,
+    exported_workflow,
+    send_and_wait,
+    stored_status,
+    wait_for_event,
+)
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.runs_without_driver import agent
@@ -26,7 +35,7 @@ from tests.helpers.runs_without_driver import agent
 async def at_work(atelier: Atelier, **options: Any) -> tuple[str, str, Recorder]:
     """A run in the middle of its answer."""
     seen = Recorder(atelier)
-    workflow_id = (await atelier.workflows.create("w")).id
+    workflow_id = await create_workflow(atelier, "w")
     run_id = await atelier.runs.send(workflow_id, "go", agent=agent(), **options)
     await seen.until(ChunkType.TOKEN)
     return workflow_id, run_id, seen
@@ -81,7 +90,7 @@ async def test_the_end_of_the_program_is_recorded_and_the_next_start_continues(o
         _, run_id, _ = await at_work(atelier)
     async with open_atelier(["here"]) as atelier:
         assert await ended_by(atelier, run_id) == ["program"]
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+        assert await stored_status(atelier, run_id) is RunStatus.INTERRUPTED
         assert await atelier.runs.recovery.resume_all() == [run_id]
         await completed(atelier, run_id)
 
@@ -105,7 +114,7 @@ async def test_opening_the_window_continues_only_what_its_person_chose(open_atel
         if how == "next_start":
             await completed(atelier, run_id)
         else:
-            assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+            assert await stored_status(atelier, run_id) is RunStatus.INTERRUPTED
             assert await atelier.runs.at_work() == {}
             assert model.requests == []
 
@@ -129,7 +138,7 @@ async def test_wherever_a_team_is_killed_opening_the_window_costs_nothing(
     continued it.
     """
     cast = Cast(Lead=[[batch("b", ("Poet", "One."))], "Done."], Poet=[[calculate("k")], "A verse."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Poet", tools=("CalculatorTool",)))
         over, inner = asyncio.Event(), atelier.repos.journal.commit
 
@@ -141,11 +150,10 @@ async def test_wherever_a_team_is_killed_opening_the_window_costs_nothing(
 
         monkeypatch.setattr(atelier.repos.journal, "commit", commit)
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(10):
-            await over.wait()
+        await wait_for_event(over)
         await killed(atelier)
     again = Cast(Lead=[[batch("b2", ("Poet", "One."))], "Done."], Poet=["A verse.", "Another."])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await atelier.resume_pending()
         assert await atelier.runs.at_work() == {}
         assert [model.requests for model in again.models.values()] == [[], []]
@@ -201,7 +209,7 @@ async def test_a_message_after_a_kill_follows_what_the_reply_had_said(
     model = ScriptedModel(["Done.", "Shorter."])
     async with open_atelier(model) as atelier:
         await atelier.runs.send(workflow_id, "shorter", agent=agent(), strategy=strategy)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
     assert [[each.content for each in request.messages[1:]] for request in model.requests] == requests
 
 
@@ -227,7 +235,7 @@ async def test_a_listing_shows_a_killed_run_as_interrupted_and_starts_nothing(op
 async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_atelier: Opener, how: str) -> None:
     poet, painter = Stuck(("a",)), Stuck(("b",))
     cast = Cast(Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."))]], Poet=poet, Painter=painter)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         for name in ("Poet", "Painter"):
             await atelier.agents.save(worker(name))
         workflow_id, run_id = await begin(atelier)
@@ -235,7 +243,7 @@ async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_ateli
             await asyncio.gather(poet.begun.wait(), painter.begun.wait())
         if how == "killed":
             await killed(atelier)
-    async with open_atelier(model_factory=Cast(Lead=["both"], Poet=["verse"], Painter=["picture"])) as atelier:
+    async with open_atelier(Cast(Lead=["both"], Poet=["verse"], Painter=["picture"])) as atelier:
         rows = await team_rows(atelier, workflow_id)
         assert {name: row.status.value for name, row in rows.items()} == dict.fromkeys(rows, "interrupted")
         assert len(rows) == 3
@@ -262,7 +270,7 @@ async def test_a_stepping_run_still_waits_for_its_person_at_each_step(open_ateli
     model = ScriptedModel(["an answer that never ends"], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
-        workflow_id = (await atelier.workflows.create("w")).id
+        workflow_id = await create_workflow(atelier, "w")
         run_id = await atelier.runs.send(workflow_id, "go", agent=agent(), mode=RunMode.STEPPING)
         await seen.until(ChunkType.RUN_STATUS, status="paused")
         await atelier.runs.steering.step(run_id)
@@ -277,8 +285,7 @@ async def test_a_repeated_message_is_sent_once_whoever_repeats_it(open_atelier: 
     """What a command checks before it sends a message a second time."""
     async with open_atelier(["here"]) as atelier:
         workflow = await atelier.workflows.create("w", id="0" * 32)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(), message_id="0" * 32)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent(), message_id="0" * 32)
     async with open_atelier() as atelier:
         assert (await atelier.workflows.get("0" * 32)).name == "w"
         assert (await atelier.repos.messages.get("0" * 32)).run_id == run_id
@@ -307,13 +314,13 @@ async def test_no_start_resumes_a_copy_of_an_interrupted_run(open_atelier: Opene
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
     async with open_atelier() as atelier:
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+        assert await stored_status(atelier, run_id) is RunStatus.INTERRUPTED
         if how == "duplicate":
             copy_id = (await atelier.workflows.duplicate(workflow_id)).id
         elif how == "fork":
             copy_id = (await atelier.runs.fork(workflow_id, (await atelier.workflows.get(workflow_id)).stream_seq)).id
         else:
-            file = json.loads(await atelier.workflows.export(workflow_id))
+            file = await exported_workflow(atelier, workflow_id)
             if how == "lie":
                 file["runs"][0]["status"] = "awaiting_children"
             copy_id = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow.id

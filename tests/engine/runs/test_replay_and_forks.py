@@ -13,7 +13,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, send_and_wait
 from tests.engine.runs.sample_runs import agent, start
 from tests.helpers.scripted_teams import calculate
 from tests.helpers.tool_calls import tool_call
@@ -26,10 +26,10 @@ async def test_fork_at_an_event_copies_what_was_before_and_leaves_the_original(o
         workflow_id, run_id = await start(atelier, "first")
         await atelier.runs.wait(run_id)
         border = max(event.seq for event in seen.events if event.durable)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "second", agent=agent()))
+        await send_and_wait(atelier, workflow_id, "second", agent=agent())
         forked = await atelier.runs.fork(workflow_id, at=border)
         assert forked.stream_seq == border
-        await atelier.runs.wait(await atelier.runs.send(forked.id, "third", agent=agent()))
+        await send_and_wait(atelier, forked.id, "third", agent=agent())
         assert [m.content for m in await atelier.repos.messages.page(workflow_id)] == ["first", "one", "second", "two"]
         assert [m.content for m in await atelier.repos.messages.page(forked.id)] == [
             "first",
@@ -83,8 +83,7 @@ async def test_a_regenerated_answer_is_a_branch_next_to_the_old_one(open_atelier
     async with open_atelier(model) as atelier:
         workflow_id, first = await start(atelier, "first")
         await atelier.runs.wait(first)
-        second = await atelier.runs.send(workflow_id, "second", agent=agent())
-        await atelier.runs.wait(second)
+        second = await send_and_wait(atelier, workflow_id, "second", agent=agent())
         other = await atelier.runs.regenerate(workflow_id, second)
         await atelier.runs.wait(other)
         edited = await atelier.runs.edit_and_resend(workflow_id, second, "changed")
@@ -111,21 +110,21 @@ async def test_a_stopped_reply_belongs_to_its_own_branch_and_to_copies_of_it(ope
         assert [each.content for each in model.requests[-1].messages[1:]] == ["hello"]
         imported = (await atelier.workflows.import_(exported)).workflow
         for other in (copy.id, imported.id):
-            await atelier.runs.wait(await atelier.runs.send(other, "go on", agent=agent()))
+            await send_and_wait(atelier, other, "go on", agent=agent())
             assert [each.content for each in model.requests[-1].messages[1:]] == ["hello", said, "go on"]
 
 
 async def test_a_failed_turn_is_asked_of_another_model_beside_it(open_atelier: Opener) -> None:
     broken = ProviderError("no", code="auth", recoverable=False)
     models = {"small": ScriptedModel([broken]), "big": ScriptedModel(["Here it is."])}
-    async with open_atelier(model_factory=lambda agent: models[agent.model]) as atelier:
+    async with open_atelier(lambda agent: models[agent.model]) as atelier:
         workflow_id, failed = await start(atelier, agent=agent(model="small"))
         await atelier.runs.wait(failed)
         (error,) = [row for row in await atelier.repos.messages.page(workflow_id) if row.kind == "error"]
         asked = {"agent_id": "", "model_provider": "local", "model": "small"}
         assert asked.items() <= error.details.items()
         run_id = await atelier.runs.regenerate(workflow_id, failed, provider="local", model="big")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        await completed(atelier, run_id)
         shown = await atelier.workflows.transcript(workflow_id)
     assert [entry.message.content for entry in shown] == ["hello", "Here it is."]
     assert shown[0].branch is not None

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishRea
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, send_and_wait, status_after
 from tests.engine.runs.runs_on_fake_servers import (
     SERVERS,
     agent,
@@ -83,7 +83,7 @@ async def test_continuing_sends_the_partial_reply_and_a_message(kind: str, tmp_p
         first = await run(atelier)
         workflow_id = first[0].workflow_id
         for words in ("Continue exactly where you stopped.", "Your last reply was empty. Please answer."):
-            await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
+            await send_and_wait(atelier, workflow_id, words, agent=agent())
         talked = talk_of(server.requests[-1].json)
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
     # No server accepts an empty answer, so the two messages around it are merged.
@@ -104,7 +104,7 @@ async def test_the_next_message_sends_what_a_stopped_reply_had_said(kind: str, t
         stopped = await atelier.runs.send(workflow.id, "List the colours", agent=agent())
         await seen.until(ChunkType.TOKEN)
         await atelier.runs.cancel(stopped)
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go on", agent=agent()))
+        await send_and_wait(atelier, workflow.id, "go on", agent=agent())
         talked = talk_of([each for each in server.requests if is_chat(each)][-1].json)
         (cut,) = [e.body.content for e in await run_events(atelier.repos, stopped) if isinstance(e.body, ReplyCutOff)]
     assert cut
@@ -123,7 +123,7 @@ async def test_a_reply_that_broke_off_for_good_is_sent_with_the_next_message(tmp
         server.script(cut, cut, cut, Reply(text="Short."))
         failed = await run_on(clock, atelier)
         assert failed[-1].data["status"] == "error"
-        await atelier.runs.wait(await atelier.runs.send(failed[0].workflow_id, "shorten that", agent=agent()))
+        await send_and_wait(atelier, failed[0].workflow_id, "shorten that", agent=agent())
         first, answer, second = talk_of(server.requests[-1].json)
     assert (first, second) == (("user", "go"), ("user", "shorten that"))
     assert answer[0] == "assistant"
@@ -181,7 +181,7 @@ async def test_a_retry_by_a_person_gets_all_attempts(open_atelier: Opener, clock
         while len(model.requests) < 6:
             await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
         await follow
-        assert (await atelier.runs.wait(events[0].run_id)).status.value == "completed"
+        assert (await status_after(atelier, events[0].run_id)).value == "completed"
 
 
 @pytest.mark.parametrize("kind", ["text", "call"])

@@ -28,7 +28,7 @@ from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, create_workflow, send_and_wait, status_after
 from tests.engine.runs.withdrawn_rights import (
     TOUCH,
     Change,
@@ -188,10 +188,9 @@ async def test_a_profile_given_for_one_turn_stays_when_nothing_changes(open_atel
 
 async def test_sub_agents_may_do_no_more_than_their_parent(open_atelier: Opener) -> None:
     models = scripts(Boss=[[spawn("s", "Helper")], "done"], Helper=[[ask_user("q")], [TOUCH], "done"])
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         workflow = await atelier.workflows.create("team")
-        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=leader(name="Boss"))
         await plan(atelier, workflow.id, run_id)
         await forbid(atelier, workflow.id, run_id)
         for row in await atelier.repos.runs.list(workflow.id):
@@ -218,7 +217,7 @@ async def test_an_earlier_approval_does_not_override_a_later_deny(open_atelier: 
 async def test_a_resumed_failed_run_is_bound_by_the_current_rules(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier([ProviderError("gone", code="auth"), [TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work")
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+        assert await status_after(atelier, run_id) is RunStatus.ERROR
         await forbid(atelier, "", run_id)
         await atelier.runs.steering.resume(run_id)
         await completed(atelier, run_id)
@@ -378,11 +377,10 @@ async def test_a_sub_agent_answered_alone_is_bound_by_its_teams_current_rights(
 ) -> None:
     (tmp_path / "work").mkdir()
     boss = leader(name="Boss", tools=("run_command", "UserQuestionTool", "SpawnAgentTool"))
-    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
+    async with open_atelier(scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
         workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(workflow.id, "go", agent=boss)
-        await atelier.runs.wait(run_id)
-    async with open_atelier(model_factory=scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=boss)
+    async with open_atelier(scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
         await change(atelier, workflow.id, run_id)
         await answer(atelier, run_id)
         await atelier.runs.wait(run_id)
@@ -407,7 +405,7 @@ async def test_settings_changed_while_they_are_read_are_read_again(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(["one", "two"]) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
+        workflow_id = await create_workflow(atelier)
         old = await atelier.repos.settings.load()
         real, reads = type(atelier.repos.settings).load, list[int]()
 
@@ -420,6 +418,5 @@ async def test_settings_changed_while_they_are_read_are_read_again(
 
         await atelier.settings.update(max_depth=2)
         monkeypatch.setattr(type(atelier.repos.settings), "load", load)
-        run_id = await atelier.runs.send(workflow_id, "go", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow_id, "go", agent=agent())
         assert atelier.runs.state_of(run_id).current.max_depth == 2  # type: ignore[union-attr]

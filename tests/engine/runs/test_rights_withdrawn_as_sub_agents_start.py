@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.workspace.processes import sandbox_selection
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.scripted_teams import leader, scripts, spawn
@@ -33,7 +33,7 @@ async def test_a_sub_agent_whose_start_is_being_committed(
         steps["Helper"] = [[spawn("t", "Last")], "done"]
     steps[last] = [[TOUCH], "done"]
     models = scripts(**steps)
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         journal = atelier.environment.journal
         reached, go_on = asyncio.Event(), asyncio.Event()
         real = journal._commit
@@ -76,7 +76,7 @@ async def test_a_stored_agent_that_became_stricter_after_it_was_planned(
         ],
         Helper=[[TOUCH], "done"],
     )
-    async with open_atelier(model_factory=models) as atelier:
+    async with open_atelier(models) as atelier:
         helper = agent(name="Helper", tools=("run_command",), approval=ApprovalMode.AUTO)
         stored = await atelier.agents.save(helper)
         to.append(stored.id)
@@ -90,8 +90,5 @@ async def test_a_stored_agent_that_became_stricter_after_it_was_planned(
 
         monkeypatch.setattr(teams, "start", start)
         workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(
-            workflow.id, "go", agent=leader(name="Boss", tools=(*TOOLS, "DelegateTaskTool"))
-        )
-        await atelier.runs.wait(run_id)
+        await send_and_wait(atelier, workflow.id, "go", agent=leader(name="Boss", tools=(*TOOLS, "DelegateTaskTool")))
         assert (tmp_path / "work" / "seen").exists() is not stricter

@@ -19,7 +19,8 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener, WordEmbedder, create_workflow, status_after
+from tests.helpers.error_codes import raises_code
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -108,12 +109,11 @@ async def test_two_runs_may_use_functions_of_the_same_name_at_once(open_atelier:
     ],
 )
 async def test_an_unusable_function_is_refused_before_anything_is_created(
-    open_atelier: Opener, given: list[Any], error: type[Exception], text: str
+    given: list[Any], error: type[Exception], text: str, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        with pytest.raises(error, match=text):
-            await atelier.ask("Hello", agent=agent(tools=()), tools=given)
-        assert await atelier.workflows.list() == []
+    with pytest.raises(error, match=text):
+        await atelier.ask("Hello", agent=agent(tools=()), tools=given)
+    assert await atelier.workflows.list() == []
 
 
 @pytest.mark.parametrize(
@@ -173,23 +173,22 @@ async def test_a_waiting_run_reports_it_and_keeps_its_functions_until_its_end(op
         assert atelier.registry.has("word_count")
         (asked,) = await atelier.questions.pending(answer.workflow_id)
         await atelier.questions.answer_with(asked.id, text="deep blue")
-        assert (await atelier.runs.wait(answer.run_id)).status.value == "completed"
+        assert (await status_after(atelier, answer.run_id)).value == "completed"
         assert not atelier.registry.has("word_count")
 
 
 async def test_a_failing_run_raises_with_its_code(open_atelier: Opener) -> None:
     refused = ProviderError("The key was refused.", code="auth")
     async with open_atelier(ScriptedModel([refused])) as atelier:
-        with pytest.raises(AtelierError, match="The key was refused") as caught:
+        with raises_code(AtelierError, "auth", match="The key was refused"):
             await atelier.ask("Hello", agent=agent(tools=()))
-        assert caught.value.code == "auth"
 
 
 @pytest.mark.parametrize("then", ["resume", "start", "start with functions"])
 async def test_a_failed_run_keeps_its_functions_until_the_next_one_starts(open_atelier: Opener, then: str) -> None:
     refused = ProviderError("The key was refused.", code="auth")
     async with open_atelier(ScriptedModel([refused, calling("word_count", text="deep blue"), "Two."])) as atelier:
-        workflow_id = (await atelier.workflows.create()).id
+        workflow_id = await create_workflow(atelier)
         tools = agent(tools=())
         with pytest.raises(AtelierError, match="The key was refused"):
             await atelier.ask("Count", agent=tools, workflow_id=workflow_id, tools=[word_count])

@@ -121,7 +121,7 @@ async def test_sub_agent_that_is_asked_for_while_its_start_is_committed_has_one_
     open_atelier: Opener, driven: list[RunHandle]
 ) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=["a report"])
-    async with open_atelier(model_factory=cast) as atelier, asyncio.timeout(20):
+    async with open_atelier(cast) as atelier, asyncio.timeout(20):
         gate = Acknowledgement(atelier, "Helper")
         workflow_id, run_id = await begin(atelier)
         await gate.reached.wait()

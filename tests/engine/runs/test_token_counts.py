@@ -24,7 +24,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, of, rows, run, world
 from tests.helpers.servers.scripted_http_server import Failure, Reply
 
@@ -133,10 +133,9 @@ class Endless:
 
 async def test_an_endless_reply_is_cut_at_the_reserved_length(open_atelier: Opener) -> None:
     model = Endless()
-    async with open_atelier(model_factory=lambda _agent: model) as atelier:
+    async with open_atelier(lambda _agent: model) as atelier:
         workflow = await atelier.workflows.create()
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(budget=Budget(max_tokens=8000), tools=()))
-        await atelier.runs.wait(run_id)
+        await send_and_wait(atelier, workflow.id, "go", agent=agent(budget=Budget(max_tokens=8000), tools=()))
         said = (await atelier.workflows.transcript(workflow.id))[-1].message
     assert model.closed
     assert model.written < 3 * 3.2 * (model.asked[0] + 200)

@@ -15,7 +15,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, create_workflow, send_and_wait
 from tests.engine.services.skill_folders import take_up, write
 from tests.engine.team.conftest import bodies
 from tests.helpers.runs_without_driver import agent
@@ -84,7 +84,7 @@ async def answer(atelier: Atelier) -> None:
 
 async def workflow_in(atelier: Atelier, folder: str) -> str:
     await atelier.files.trust(folder, True)
-    return (await atelier.workflows.create("w", workspace=(folder,))).id
+    return await create_workflow(atelier, "w", workspace=(folder,))
 
 
 @pytest.mark.parametrize("reopened", [False, True])
@@ -97,8 +97,7 @@ async def test_instructions_of_a_distrusted_folder_are_dropped(
     worker = agent(tools=("UserQuestionTool",))
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
-        run_id = await atelier.runs.send(workflow_id, "/evil now", agent=worker)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow_id, "/evil now", agent=worker)
         assert all(each in told(model.requests[1]) for each in SAID)
         if not reopened:
             await change(atelier, project, workflow_id)
@@ -112,7 +111,7 @@ async def test_instructions_of_a_distrusted_folder_are_dropped(
     async with open_atelier(model) as atelier:  # the next turn gets no instructions, whoever recorded the notice
         [notice] = await bodies(atelier, run_id, RightsNarrowed)
         assert notice.untrusted == (() if change is take_folder else (project,))
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "And now?", agent=worker))
+        await send_and_wait(atelier, workflow_id, "And now?", agent=worker)
     for request in model.requests[2:]:
         assert not [each for each in SAID if each in told(request)]
         assert "Do good." in told(request)
@@ -124,13 +123,12 @@ async def test_a_following_turn_gets_no_instructions_either(open_atelier: Opener
     model = ScriptedModel([[take_up("evil"), take_up("good", "g")], "done", "again", "once more"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "/evil now", agent=agent()))
+        await send_and_wait(atelier, workflow_id, "/evil now", agent=agent())
         await change(atelier, project, workflow_id)
-        second = await atelier.runs.send(workflow_id, "And now?", agent=agent())
-        await atelier.runs.wait(second)
+        second = await send_and_wait(atelier, workflow_id, "And now?", agent=agent())
         assert [Path(each.folder).name for each in state_of(atelier, second).skills_used] == ["good"]
     async with open_atelier(model) as atelier:
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "And now?", agent=agent()))
+        await send_and_wait(atelier, workflow_id, "And now?", agent=agent())
     for request in model.requests[2:]:
         assert not [each for each in SAID if each in told(request)]
         assert "Do good." in told(request)
@@ -142,8 +140,7 @@ async def test_a_queued_message_with_a_skill_of_the_folder_is_sent_without_it(
     model = ScriptedModel([[ask_user("q")], "one", "two"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
-        run_id = await atelier.runs.send(workflow_id, "Go", agent=agent(tools=("UserQuestionTool",)))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow_id, "Go", agent=agent(tools=("UserQuestionTool",)))
         await atelier.runs.steering.message(run_id, "/evil later")
         await distrust(atelier, project, workflow_id)
         await answer(atelier)
@@ -180,8 +177,7 @@ async def test_what_was_read_there_counts_as_outside_content(open_atelier: Opene
     model = ScriptedModel([[tool_call("read_file", "r", path="AGENTS.md")], [ask_user("q")], "done"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
-        run_id = await atelier.runs.send(workflow_id, "Go", agent=agent(tools=("read_file", "UserQuestionTool")))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow_id, "Go", agent=agent(tools=("read_file", "UserQuestionTool")))
         assert state_of(atelier, run_id).tainted == ()
         seen = Recorder(atelier)
         await distrust(atelier, project, workflow_id)
@@ -198,10 +194,9 @@ async def test_what_was_read_there_counts_as_outside_content(open_atelier: Opene
 
 async def test_sub_agents_get_no_instructions_either(open_atelier: Opener, project: str) -> None:
     helper = ScriptedModel([[ask_user("q")], "done"])
-    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
+    async with open_atelier(scripts(Boss=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
         workflow_id = await workflow_in(atelier, project)
-        run_id = await atelier.runs.send(workflow_id, "go", agent=leader(name="Boss"))
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow_id, "go", agent=leader(name="Boss"))
         assert SAID[0] in told(helper.requests[0])
         await distrust(atelier, project, workflow_id)
         await answer(atelier)

@@ -20,7 +20,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.workflow_titles import title_of
 from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.helpers.runs_without_driver import agent as agent_of
 
 TITLE = ChatReply(content='"Isolating the tools."', usage=Usage(tokens_input=40, tokens_output=6))
@@ -34,7 +34,7 @@ def agent(**changes: Any) -> AgentConfig:
 
 async def turn(atelier: Atelier, workflow_id: str = "", text: str = ASKED, **changes: Any) -> Workflow:
     """One turn, and all requests to the model after it."""
-    workflow_id = workflow_id or (await atelier.workflows.create()).id
+    workflow_id = workflow_id or await create_workflow(atelier)
     run_id = await atelier.runs.send(workflow_id, text, agent=agent(**changes))
     run = await atelier.runs.wait(run_id)
     assert run.status is RunStatus.COMPLETED
@@ -158,7 +158,7 @@ async def test_the_end_of_the_program_does_not_wait_for_a_title(open_atelier: Op
     async with open_atelier(model) as atelier:
         atelier.runs.titles.watch()
         workflow = await atelier.workflows.create()
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, ASKED, agent=agent()))
+        await send_and_wait(atelier, workflow.id, ASKED, agent=agent())
         model.gate = asyncio.Event()
         while len(model.requests) < 2:
             await asyncio.sleep(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
 
@@ -11,6 +13,13 @@ async def read(atelier: Atelier, project: Project, *paths: str, force: bool = Fa
     state = await atelier.projects.wait(project.id)
     assert state is not None
     assert state.stage is IngestStage.DONE, state.error
+
+
+async def indexed(atelier: Atelier, folder: Path) -> Project:
+    """A project of that folder, which is not watched."""
+    project = await atelier.projects.create("code", str(folder), watched=False)
+    await read(atelier, project)
+    return project
 
 
 async def named(atelier: Atelier, project: Project, name: str) -> str:

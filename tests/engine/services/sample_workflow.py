@@ -7,6 +7,7 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import Step
+from tests.engine.conftest import send_and_wait
 from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(
@@ -22,8 +23,7 @@ def calculate(id: str, expression: str = "6*7") -> ToolCall:
 
 
 async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=AGENT)
     return run_id
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
+from tests.engine.conftest import send_and_wait
 from tests.engine.runs.sample_runs import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -49,6 +50,5 @@ def take_up(name: str, id: str = "c1") -> ToolCall:
 
 
 async def turn(atelier: Atelier, workflow_id: str, text: str = "Go", **fields: object) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=agent(**fields))
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=agent(**fields))
     return run_id

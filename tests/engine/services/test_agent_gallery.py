@@ -12,6 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ToolCallFinished
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents, current_name
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.support import i18n
@@ -120,31 +121,29 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
     model.assert_complete()
 
 
-async def test_a_copy_has_the_default_model_and_a_unique_name(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        default = (await atelier.agents.default()).config
-        config = await atelier.agents.ready("writer")
-        assert (config.provider, config.model) == (default.provider, default.model)
-        first, second = [await atelier.agents.import_config(config) for _number in range(2)]
-        assert (first.name, second.name) == ("Writer", "Writer (2)")
-        with pytest.raises(NotFoundError, match="test-fixer"):
-            await atelier.agents.ready("poet")
+async def test_a_copy_has_the_default_model_and_a_unique_name(atelier: Atelier) -> None:
+    default = (await atelier.agents.default()).config
+    config = await atelier.agents.ready("writer")
+    assert (config.provider, config.model) == (default.provider, default.model)
+    first, second = [await atelier.agents.import_config(config) for _number in range(2)]
+    assert (first.name, second.name) == ("Writer", "Writer (2)")
+    with pytest.raises(NotFoundError, match="test-fixer"):
+        await atelier.agents.ready("poet")
 
 
-async def test_built_in_agents_follow_the_language(open_atelier: Opener) -> None:
+async def test_built_in_agents_follow_the_language(atelier: Atelier) -> None:
     """They kept the first language, and were offered once more in the chosen one."""
-    async with open_atelier() as atelier:
-        await atelier.settings.update(language="en")
-        assistant, lead = sorted(await atelier.agents.ensure_builtin(), key=lambda each: each.created_at)
-        await atelier.agents.save(lead.config.model_copy(update={"purpose": "Leads my team"}), lead.id)
-        with i18n.spoken("en"):  # as a command of another process, which answers in the language before
-            await atelier.settings.update(language="fr")
-        now = {each.id: each.config for each in await atelier.agents.list()}
-        assert now[assistant.id].purpose == "Questions et tâches de tous les jours"
-        assert now[assistant.id].tools == assistant.config.tools
-        assert (now[lead.id].name, now[lead.id].purpose) == ("Team lead", "Leads my team"), "somebody changed it"
-        await atelier.settings.update(language="en")
-        assert (await atelier.agents.get(assistant.id)).config == assistant.config
+    await atelier.settings.update(language="en")
+    assistant, lead = sorted(await atelier.agents.ensure_builtin(), key=lambda each: each.created_at)
+    await atelier.agents.save(lead.config.model_copy(update={"purpose": "Leads my team"}), lead.id)
+    with i18n.spoken("en"):  # as a command of another process, which answers in the language before
+        await atelier.settings.update(language="fr")
+    now = {each.id: each.config for each in await atelier.agents.list()}
+    assert now[assistant.id].purpose == "Questions et tâches de tous les jours"
+    assert now[assistant.id].tools == assistant.config.tools
+    assert (now[lead.id].name, now[lead.id].purpose) == ("Team lead", "Leads my team"), "somebody changed it"
+    await atelier.settings.update(language="en")
+    assert (await atelier.agents.get(assistant.id)).config == assistant.config
 
 
 def test_a_built_in_agent_stored_in_another_language_has_its_present_name() -> None:

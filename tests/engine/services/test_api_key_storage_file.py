@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.maintenance.doctor import checks
 from tests.engine.conftest import Opener
 
@@ -48,16 +49,15 @@ async def test_keys_survive_the_program_only_in_a_file_on_request(open_atelier: 
         assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
 
 
-async def test_an_unreadable_key_file_is_named_and_left_alone(open_atelier: Opener, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", has_key=True))
-        (tmp_path / "data" / "keys.json").write_text("{", "utf-8")
-        assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
-        found = {check.name: check for check in await checks(atelier)}
-        assert "cannot be read" in found["keyring"].message
-        with pytest.raises(StorageError, match="delete it and enter the keys again"):
-            await atelier.keys.use_file(True)
-        assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
+async def test_an_unreadable_key_file_is_named_and_left_alone(tmp_path: Path, atelier: Atelier) -> None:
+    await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", has_key=True))
+    (tmp_path / "data" / "keys.json").write_text("{", "utf-8")
+    assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
+    found = {check.name: check for check in await checks(atelier)}
+    assert "cannot be read" in found["keyring"].message
+    with pytest.raises(StorageError, match="delete it and enter the keys again"):
+        await atelier.keys.use_file(True)
+    assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
 
 
 async def test_leftovers_of_a_killed_write_are_deleted_at_the_next_start(open_atelier: Opener, tmp_path: Path) -> None:
@@ -76,12 +76,11 @@ async def test_leftovers_of_a_killed_write_are_deleted_at_the_next_start(open_at
         assert holding(tmp_path) == []
 
 
-async def test_a_new_provider_does_not_get_an_old_key_of_its_name(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        atelier.vault.set("Mistral", KEY)
-        atelier.vault.set_header("Mistral", "X-Team", KEY)
-        config = await atelier.providers.save(
-            ProviderConfig(name="Mistral", kind="mistral", headers={"X-Team": ""}), new=True
-        )
-        assert atelier.vault.resolve(config) is None
-        assert atelier.vault.get("Mistral/x-team") is None
+async def test_a_new_provider_does_not_get_an_old_key_of_its_name(atelier: Atelier) -> None:
+    atelier.vault.set("Mistral", KEY)
+    atelier.vault.set_header("Mistral", "X-Team", KEY)
+    config = await atelier.providers.save(
+        ProviderConfig(name="Mistral", kind="mistral", headers={"X-Team": ""}), new=True
+    )
+    assert atelier.vault.resolve(config) is None
+    assert atelier.vault.get("Mistral/x-team") is None

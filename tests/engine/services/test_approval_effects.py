@@ -24,7 +24,7 @@ from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
-from tests.engine.conftest import Opener, completed
+from tests.engine.conftest import Opener, completed, send_and_wait, status_after
 from tests.helpers.tool_calls import tool_call
 
 ran: list[str] = []
@@ -63,7 +63,7 @@ def office(open_atelier: Opener) -> Opener:
 async def requested(atelier: Atelier) -> ApprovalRequest:
     workflow = await atelier.workflows.create("x")
     run_id = await atelier.runs.send(workflow.id, "write to Ann", agent=AGENT)
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+    assert await status_after(atelier, run_id) is RunStatus.AWAITING_APPROVAL
     [asked] = await atelier.approvals.pending(workflow.id)
     assert ran == []
     return asked
@@ -211,7 +211,7 @@ async def test_the_effect_of_a_call_is_shown_before_its_approval(open_atelier: O
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create("x", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+        assert await status_after(atelier, run_id) is RunStatus.AWAITING_APPROVAL
         [asked] = await atelier.approvals.pending()
         [change] = await atelier.approvals.preview(asked.id)
         assert (change.action, change.path, change.added, change.removed) == ("changed", "a.py", 1, 1)
@@ -246,8 +246,7 @@ async def test_a_permanent_approval_of_a_command_applies_only_in_its_folder(
 
         async def turn(folder: Path) -> str:
             workflow = await atelier.workflows.create("W", workspace=(str(folder),))
-            run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-            await atelier.runs.wait(run_id)
+            run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
             return run_id
 
         first = await turn(tmp_path / "here")
@@ -296,8 +295,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
     async with open_atelier([calls, "done"]) as atelier:
         (tmp_path / "work").mkdir()
         workflow = await atelier.workflows.create("W", workspace=(str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         asked = {each.arguments["command"]: each for each in await atelier.approvals.pending()}
         await atelier.approvals.approve(asked[lines[0]].id, scope=ApprovalScope.ALWAYS)
         assert {each.arguments["command"] for each in await atelier.approvals.pending()} == set(lines[2:])
@@ -319,7 +317,7 @@ async def several(atelier: Atelier) -> list[ApprovalRequest]:
     """The requests of a run that asks for all of its calls at once."""
     workflow = await atelier.workflows.create("x")
     run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+    assert await status_after(atelier, run_id) is RunStatus.AWAITING_APPROVAL
     return await atelier.approvals.pending(workflow.id)
 
 
@@ -409,7 +407,7 @@ async def test_an_approval_says_whether_a_file_is_created_or_replaced(
     async with open_atelier(ScriptedModel([[tool_call(name, **arguments)]])) as atelier:
         workflow = await atelier.workflows.create("x", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+        assert await status_after(atelier, run_id) is RunStatus.AWAITING_APPROVAL
         [asked] = await atelier.approvals.pending()
         assert asked.presentation.summary.localized(_) == text
         assert undo_text(asked) == "This can be undone for 30 days."

@@ -33,6 +33,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
+from tests.helpers.error_codes import raises_code
 from tests.helpers.tool_calls import tool_call
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
@@ -167,9 +168,8 @@ async def test_edited_arguments_are_validated_before_anything_is_decided(engine:
         ({"operation": "eval", "expression": float("nan")}, "not JSON"),
         (["eval"], "JSON object"),
     ):
-        with pytest.raises(UsageError, match=problem) as caught:
+        with raises_code(UsageError, "invalid_arguments", match=problem):
             await engine.approvals.approve(asked.id, wrong)  # type: ignore[arg-type]
-        assert caught.value.code == "invalid_arguments"
     assert engine.runs.decided == []
     assert await engine.approvals.pending() == [asked]
     better: dict[str, object] = {"operation": "eval", "expression": "7*6"}

@@ -17,7 +17,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.tool_calls import tool_calls
 
 KEY = "key-of-the-provider-0123456789"
@@ -48,8 +48,7 @@ async def test_a_run_leaves_one_entry_for_each_call_with_its_reason(open_atelier
         agent = AgentConfig(
             name="Ada", provider="p", model="m", tools=("read_file", "write_file"), approval=ApprovalMode.SELECTIVE
         )
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         for asked in await atelier.approvals.pending():
             assert not [entry for entry in await entries(atelier) if entry.call_id == asked.call_id], (
                 "it is not decided yet"
@@ -93,8 +92,7 @@ async def test_a_stopped_run_is_recorded_as_undecided(open_atelier: Opener, tmp_
     async with open_atelier([tool_calls(write("b.txt"))]) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.SELECTIVE)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         await atelier.runs.cancel(run_id)
         [entry] = await entries(atelier)
         assert (entry.decision, entry.decided_by) == (AuditDecision.CANCELLED, "stop")
@@ -132,93 +130,88 @@ async def filled(atelier: Atelier, count: int = 0) -> tuple[str, str]:
     return garden.id, house.id
 
 
-async def test_the_trail_is_filtered_by_actor_decision_words_and_time(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        garden, house = await filled(atelier)
-        now = atelier.clock.now()
-        wanted: list[tuple[dict[str, Any], list[str]]] = [
-            ({}, ["git push origin", "notes/Été.md", "=1+1"]),
-            ({"workflow_id": garden}, ["git push origin", "notes/Été.md"]),
-            ({"agent": "Bob"}, ["notes/Été.md"]),
-            ({"agent": "id-Ada"}, ["git push origin", "=1+1"]),
-            ({"tool": "read_file"}, ["notes/Été.md", "=1+1"]),
-            ({"decision": AuditDecision.DENIED}, ["git push origin"]),
-            ({"text": "PUSH git"}, ["git push origin"]),
-            ({"text": "été"}, ["notes/Été.md"]),
-            ({"text": "push zebra"}, []),
-            ({"since": now - timedelta(days=2)}, ["git push origin", "notes/Été.md"]),
-            ({"until": now - timedelta(days=2)}, ["=1+1"]),
-            ({"since": now - timedelta(days=2), "until": now - timedelta(hours=2)}, ["notes/Été.md"]),
-            ({"workflow_id": house, "tool": "read_file", "text": "@rule"}, ["=1+1"]),
-        ]
-        for fields, details in wanted:
-            assert [entry.detail for entry in await entries(atelier, **fields)] == details, fields
+async def test_the_trail_is_filtered_by_actor_decision_words_and_time(atelier: Atelier) -> None:
+    garden, house = await filled(atelier)
+    now = atelier.clock.now()
+    wanted: list[tuple[dict[str, Any], list[str]]] = [
+        ({}, ["git push origin", "notes/Été.md", "=1+1"]),
+        ({"workflow_id": garden}, ["git push origin", "notes/Été.md"]),
+        ({"agent": "Bob"}, ["notes/Été.md"]),
+        ({"agent": "id-Ada"}, ["git push origin", "=1+1"]),
+        ({"tool": "read_file"}, ["notes/Été.md", "=1+1"]),
+        ({"decision": AuditDecision.DENIED}, ["git push origin"]),
+        ({"text": "PUSH git"}, ["git push origin"]),
+        ({"text": "été"}, ["notes/Été.md"]),
+        ({"text": "push zebra"}, []),
+        ({"since": now - timedelta(days=2)}, ["git push origin", "notes/Été.md"]),
+        ({"until": now - timedelta(days=2)}, ["=1+1"]),
+        ({"since": now - timedelta(days=2), "until": now - timedelta(hours=2)}, ["notes/Été.md"]),
+        ({"workflow_id": house, "tool": "read_file", "text": "@rule"}, ["=1+1"]),
+    ]
+    for fields, details in wanted:
+        assert [entry.detail for entry in await entries(atelier, **fields)] == details, fields
 
 
-async def test_the_setting_limits_the_shown_period_and_deletes_nothing(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await filled(atelier)
-        for days, count in ((30, 3), (2, 2), (60, 4), (0, 4), (30, 3)):
-            await atelier.settings.update(audit_days=days)
-            assert len(await entries(atelier)) == count, days
-            assert len(await entries(atelier, since=atelier.clock.now() - timedelta(days=365))) == count, (
-                "no filter goes past it"
+async def test_the_setting_limits_the_shown_period_and_deletes_nothing(atelier: Atelier) -> None:
+    await filled(atelier)
+    for days, count in ((30, 3), (2, 2), (60, 4), (0, 4), (30, 3)):
+        await atelier.settings.update(audit_days=days)
+        assert len(await entries(atelier)) == count, days
+        assert len(await entries(atelier, since=atelier.clock.now() - timedelta(days=365))) == count, (
+            "no filter goes past it"
+        )
+
+
+async def test_pages_contain_each_entry_once_even_with_equal_times(atelier: Atelier) -> None:
+    garden, _house = await filled(atelier, 50)
+    seen: list[str] = []
+    after = None
+    for _page in range(9):
+        page = await atelier.audit.page(AuditFilter(workflow_id=garden), after, 7)
+        seen += [line.entry.call_id for line in page.lines]
+        after = page.next
+        if after is None:
+            break
+    assert len(seen) == 52
+    assert set(seen) == {"c", *(f"m{number}" for number in range(50))}
+    assert [line.entry.call_id for line in await atelier.audit.newest(AuditFilter(), 5)] == [
+        "c",
+        "c",
+        "m0",
+        "m1",
+        "m2",
+    ]
+    for limit in (0, 1001):
+        with pytest.raises(LimitError):
+            await atelier.audit.page(AuditFilter(), None, limit)
+
+
+async def test_the_pages_are_read_through_an_index(atelier: Atelier) -> None:
+    await filled(atelier)
+    for condition, index in (("recency > 5", "newest"), ("workflow = workflow:a AND recency > 5", "by_workflow")):
+        plan = str(
+            await atelier.repos.store.query(
+                f"SELECT id, recency FROM audit WHERE {condition} ORDER BY recency LIMIT 5 EXPLAIN"
             )
+        )
+        assert f"'index': '{index}'" in plan
+        assert "Sort" not in plan
 
 
-async def test_pages_contain_each_entry_once_even_with_equal_times(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        garden, _house = await filled(atelier, 50)
-        seen: list[str] = []
-        after = None
-        for _page in range(9):
-            page = await atelier.audit.page(AuditFilter(workflow_id=garden), after, 7)
-            seen += [line.entry.call_id for line in page.lines]
-            after = page.next
-            if after is None:
-                break
-        assert len(seen) == 52
-        assert set(seen) == {"c", *(f"m{number}" for number in range(50))}
-        assert [line.entry.call_id for line in await atelier.audit.newest(AuditFilter(), 5)] == [
-            "c",
-            "c",
-            "m0",
-            "m1",
-            "m2",
-        ]
-        for limit in (0, 1001):
-            with pytest.raises(LimitError):
-                await atelier.audit.page(AuditFilter(), None, limit)
-
-
-async def test_the_pages_are_read_through_an_index(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await filled(atelier)
-        for condition, index in (("recency > 5", "newest"), ("workflow = workflow:a AND recency > 5", "by_workflow")):
-            plan = str(
-                await atelier.repos.store.query(
-                    f"SELECT id, recency FROM audit WHERE {condition} ORDER BY recency LIMIT 5 EXPLAIN"
-                )
-            )
-            assert f"'index': '{index}'" in plan
-            assert "Sort" not in plan
-
-
-async def test_the_spreadsheet_has_every_entry_and_no_formula(open_atelier: Opener, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        await filled(atelier, 1200)
-        file = tmp_path / "trail.csv"
-        assert await atelier.audit.export(AuditFilter(), file) == 1203
-        content = file.read_bytes()
-        assert content.startswith(b"\xef\xbb\xbf"), "spreadsheets take it for UTF-8"
-        rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-        assert len(rows) == 1203
-        [risky] = [row for row in rows if row["decision"] == "Approved"]
-        assert (risky["call"], risky["rule"], risky["workflow"], risky["agent"]) == ("'=1+1", "'@rule", "House", "Ada")
-        assert await atelier.audit.export(AuditFilter(tool="read_file"), file, 1) == 1
-        with pytest.raises(UsageError, match="cannot be written"):
-            await atelier.audit.export(AuditFilter(), file / "below" / "a file.csv")
-        assert len(file.read_text("utf-8-sig").splitlines()) == 2, "a failed one leaves what was there"
+async def test_the_spreadsheet_has_every_entry_and_no_formula(tmp_path: Path, atelier: Atelier) -> None:
+    await filled(atelier, 1200)
+    file = tmp_path / "trail.csv"
+    assert await atelier.audit.export(AuditFilter(), file) == 1203
+    content = file.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf"), "spreadsheets take it for UTF-8"
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    assert len(rows) == 1203
+    [risky] = [row for row in rows if row["decision"] == "Approved"]
+    assert (risky["call"], risky["rule"], risky["workflow"], risky["agent"]) == ("'=1+1", "'@rule", "House", "Ada")
+    assert await atelier.audit.export(AuditFilter(tool="read_file"), file, 1) == 1
+    with pytest.raises(UsageError, match="cannot be written"):
+        await atelier.audit.export(AuditFilter(), file / "below" / "a file.csv")
+    assert len(file.read_text("utf-8-sig").splitlines()) == 2, "a failed one leaves what was there"
 
 
 async def test_keys_never_reach_the_trail(open_atelier: Opener, tmp_path: Path) -> None:
@@ -228,8 +221,7 @@ async def test_keys_never_reach_the_trail(open_atelier: Opener, tmp_path: Path) 
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         await atelier.permissions.add(PermissionRule(text="run_command(curl:*)", action=Action.ASK))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.AUTO)
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
         await atelier.runs.cancel(run_id)
         [entry] = await entries(atelier)
         stored = str(await atelier.repos.store.query("SELECT detail, about, search FROM audit"))

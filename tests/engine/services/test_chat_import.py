@@ -20,7 +20,7 @@ from atelier_desk.engine.services.workflow import chat_export_parsing, chat_expo
 from atelier_desk.engine.services.workflow.chat_export_reader import is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import workflow_id
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, send_and_wait
 from tests.engine.services.sample_chat_exports import (
     ROOT,
     bread,
@@ -476,8 +476,7 @@ async def test_an_imported_chat_continues_with_its_complete_conversation(open_at
     async with open_atelier(model) as atelier:
         await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))
         id = workflow_id("chatgpt:c1")
-        run = await atelier.runs.send(id, "And rye?", agent=AGENT)
-        await atelier.runs.wait(run)
+        run = await send_and_wait(atelier, id, "And rye?", agent=AGENT)
         sent = [message.content for message in model.requests[-1].messages if message.role is not Role.SYSTEM]
         assert sent == ["How long does bread bake?", "Forty minutes.", "At what heat?", "At 230 °C.", "And rye?"]
         assert (await atelier.repos.runs.get(run)).tainted, "what goes on from it has read it"

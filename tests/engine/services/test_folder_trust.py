@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.runs.sample_runs import agent
 from tests.helpers.tool_calls import tool_call
 
@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Path:
 async def said(atelier: Atelier, model: ScriptedModel, workflow_id: str, text: str = "Go") -> str:
     """The system message of the turn's first request."""
     before = len(model.requests)
-    await atelier.runs.wait(await atelier.runs.send(workflow_id, text, agent=agent()))
+    await send_and_wait(atelier, workflow_id, text, agent=agent())
     return model.requests[before].messages[0].content
 
 
@@ -69,8 +69,7 @@ async def test_sub_agents_get_their_parents_instructions_and_the_inspector_shows
     async with open_atelier(model) as atelier:
         await atelier.files.trust(str(project), True)
         workflow = await atelier.workflows.create("W", workspace=(str(project),))
-        run_id = await atelier.runs.send(workflow.id, "Go", agent=agent())
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, "Go", agent=agent())
         assert "four blanks" in model.requests[1].messages[0].content
         summary = (await atelier.inspector.requests(run_id))[0]
         parts = {part.kind: part for part in (await atelier.inspector.request(run_id, summary.seq)).parts}
@@ -83,11 +82,11 @@ async def test_a_folder_moved_between_two_turns_is_announced_as_missing_when_the
 ) -> None:
     async with open_atelier(["one", "two"]) as atelier:
         workflow = await atelier.workflows.create("W", workspace=(str(project),))
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go", agent=agent()))
+        await send_and_wait(atelier, workflow.id, "Go", agent=agent())
         told: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: told.append((topic, id)))
         project.rename(project.parent / "moved")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Continue", agent=agent()))
+        await send_and_wait(atelier, workflow.id, "Continue", agent=agent())
         assert ("file", "") in told
         assert await atelier.files.missing((str(project), str(project.parent))) == (str(project),)
         told.clear()

@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import McpError, McpServer, McpState
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.runs_without_driver import agent
 from tests.mcp.conftest import Make, plain
 
@@ -70,8 +70,7 @@ async def test_a_prompt_of_the_sdks_server_counts_as_outside_content(open_atelie
         )
 
         workflow = await atelier.workflows.create()
-        run_id = await atelier.runs.send(workflow.id, '/made:poem topic="the wide sea" style=haiku', agent=FREE)
-        await atelier.runs.wait(run_id)
+        run_id = await send_and_wait(atelier, workflow.id, '/made:poem topic="the wide sea" style=haiku', agent=FREE)
         asked = model.requests[0].messages[-1].content
         assert "The user called the prompt made:poem" in asked
         assert "Write a poem about the wide sea, style haiku." in asked
@@ -79,7 +78,7 @@ async def test_a_prompt_of_the_sdks_server_counts_as_outside_content(open_atelie
         assert state is not None
         assert state.current.tainted == ("made:poem",)
 
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "/made:tidy_up", agent=FREE))
+        await send_and_wait(atelier, workflow.id, "/made:tidy_up", agent=FREE)
         assert "Tidy everything up." in model.requests[1].messages[-1].content
         unknown = await refused(atelier, "/made:song")
         assert isinstance(unknown, NotFoundError)
@@ -130,13 +129,11 @@ async def test_waiting_for_a_prompt_can_be_cancelled(open_atelier: Opener, plain
         with pytest.raises(McpError, match="Cancelled: the MCP server plain had not answered yet"):
             await sending
         server.say(mode="")
-        run_id = await atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE)
-        await atelier.runs.wait(run_id)
+        await send_and_wait(atelier, workflow.id, "/plain:poem sea", agent=FREE)
 
 
 async def test_text_that_names_no_server_is_a_message(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(["Yes?"])) as atelier:
         workflow = await atelier.workflows.create()
-        run_id = await atelier.runs.send(workflow.id, "/nobody:poem sea", agent=FREE)
-        await atelier.runs.wait(run_id)
+        await send_and_wait(atelier, workflow.id, "/nobody:poem sea", agent=FREE)
         assert await atelier.skills.invoked("/nobody:poem sea", ()) is None

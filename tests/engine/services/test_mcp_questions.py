@@ -25,7 +25,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, stored_status
 from tests.helpers.form_answers import form_answer
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers import mcp_elicitation_and_sampling
@@ -102,7 +102,7 @@ async def test_a_form_is_filled_in_and_only_its_server_gets_the_answers(open_ate
         assert (spec.question_type, spec.question) == (QuestionType.FORM, "Who travels?")
         assert spec.asker is not None
         assert (spec.asker.server, spec.asker.live) == ("asks", era == "older")
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.AWAITING_USER
+        assert await stored_status(atelier, run_id) is RunStatus.AWAITING_USER
         assert spec.form is not None
         assert [field.kind.value for field in spec.form.fields] == [
             "text", "text", "text", "integer", "number", "boolean", "choice", "choice", "choices", "choices",
@@ -241,7 +241,7 @@ async def test_limits_of_the_run_apply_to_a_servers_request_too(
             )
             await atelier.questions.answer_with(question.id, ["accept"])
             async with asyncio.timeout(20):
-                while (await atelier.repos.runs.get(run_id)).status is not RunStatus.PAUSED:
+                while await stored_status(atelier, run_id) is not RunStatus.PAUSED:
                     await asyncio.sleep(0.01)
         assert len(model.requests) == 1, "there was no room for it"
         if era == "older":
@@ -354,7 +354,7 @@ async def test_a_waiting_session_is_lost_with_the_program_and_the_call_reports_i
         assert (await atelier.questions.get(question.id)).status is QuestionStatus.SKIPPED
         with pytest.raises(ConflictError):
             await atelier.questions.answer(question.id, form_answer(WHO))
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+        assert await stored_status(atelier, run_id) is RunStatus.INTERRUPTED
         await atelier.runs.recovery.resume_all()
         given = await result(atelier, run_id)
         assert given["code"] == "session_lost"

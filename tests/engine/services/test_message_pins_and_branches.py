@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -12,15 +11,14 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, send_and_wait
 from tests.helpers.manual_clock import ManualClock
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=())
 
 
 async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
-    await atelier.runs.wait(run_id)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=AGENT)
     return run_id
 
 
@@ -38,7 +36,7 @@ async def test_a_pinned_message_is_stored_listed_exported_and_sent_completely(op
         assert [each.content for each in await atelier.messages.pinned(workflow.id)] == ["One."]
         held = await atelier.runs.team_of(run_id)
         assert [entry.text for entry in held[0].current.conversation if entry.pinned] == ["One."]
-        exported = json.loads(await atelier.workflows.export(workflow.id))
+        exported = await exported_workflow(atelier, workflow.id)
         assert [each["content"] for each in exported["messages"] if each["pinned"]] == ["One."]
         assert "· pinned" in await atelier.workflows.export(workflow.id, "md")
         copy = await atelier.workflows.duplicate(workflow.id)

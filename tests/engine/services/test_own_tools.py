@@ -20,7 +20,7 @@ from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, 
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.call_failure_text import explain
 from atelier_desk.support.i18n import set_language
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, status_after
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.tool_calls import tool_call
 from tests.helpers.user_tool_files import HANGS, begun, gone
@@ -81,18 +81,17 @@ async def test_a_changed_file_is_not_loaded_until_it_is_confirmed_again(open_ate
         assert atelier.registry.has("welcome")
 
 
-async def test_a_file_that_was_not_reviewed_is_not_confirmed(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        drop(atelier, "greet.py", GREET)
-        reviewed = await atelier.own_tools.read("greet.py")
-        assert reviewed.text == GREET
-        drop(atelier, "greet.py", GREET + "raise SystemExit('swapped')")
-        with pytest.raises(ConflictError, match="Review it again"):
-            await atelier.own_tools.confirm("greet.py", reviewed.sha256)
-        with pytest.raises(NotFoundError, match=r"other\.py.*greet\.py"):
-            await atelier.own_tools.confirm("other.py", reviewed.sha256)
-        assert (await only(atelier)).state is OwnToolState.NEW
-        assert (await atelier.settings.get()).confirmed_tools == {}
+async def test_a_file_that_was_not_reviewed_is_not_confirmed(atelier: Atelier) -> None:
+    drop(atelier, "greet.py", GREET)
+    reviewed = await atelier.own_tools.read("greet.py")
+    assert reviewed.text == GREET
+    drop(atelier, "greet.py", GREET + "raise SystemExit('swapped')")
+    with pytest.raises(ConflictError, match="Review it again"):
+        await atelier.own_tools.confirm("greet.py", reviewed.sha256)
+    with pytest.raises(NotFoundError, match=r"other\.py.*greet\.py"):
+        await atelier.own_tools.confirm("other.py", reviewed.sha256)
+    assert (await only(atelier)).state is OwnToolState.NEW
+    assert (await atelier.settings.get()).confirmed_tools == {}
 
 
 @pytest.mark.parametrize(
@@ -108,15 +107,14 @@ async def test_a_file_that_was_not_reviewed_is_not_confirmed(open_atelier: Opene
         (GREET.replace("@tool", "@tool(section='nowhere')"), "nowhere"),
     ],
 )
-async def test_a_broken_file_is_explained(open_atelier: Opener, text: str, reason: str) -> None:
-    async with open_atelier() as atelier:
-        broken = await atelier.own_tools.confirm("broken.py", drop(atelier, "broken.py", text))
-        assert (broken.state, broken.tools) == (OwnToolState.BROKEN, ())
-        assert "broken.py" in broken.reason or reason in ("TodoTool", "nowhere")
-        assert reason in broken.reason
-        tool = atelier.registry.get_tool("TodoTool")
-        assert tool is not None
-        assert type(tool).__module__.startswith("atelier_desk.tools.core")
+async def test_a_broken_file_is_explained(text: str, reason: str, atelier: Atelier) -> None:
+    broken = await atelier.own_tools.confirm("broken.py", drop(atelier, "broken.py", text))
+    assert (broken.state, broken.tools) == (OwnToolState.BROKEN, ())
+    assert "broken.py" in broken.reason or reason in ("TodoTool", "nowhere")
+    assert reason in broken.reason
+    tool = atelier.registry.get_tool("TodoTool")
+    assert tool is not None
+    assert type(tool).__module__.startswith("atelier_desk.tools.core")
 
 
 async def test_a_broken_file_does_not_prevent_the_others_from_loading(open_atelier: Opener) -> None:
@@ -160,7 +158,7 @@ async def test_stop_really_stops_a_custom_tool(open_atelier: Opener, tmp_path: P
         pid = await begun(tmp_path)
         await atelier.runs.cancel(run_id)
         assert gone(pid)
-        assert (await atelier.runs.wait(run_id)).status.value == "cancelled"
+        assert (await status_after(atelier, run_id)).value == "cancelled"
         (tmp_path / "go").touch()
     assert not (tmp_path / "effect-0").exists()
 
@@ -178,7 +176,7 @@ async def test_closing_ends_a_custom_tool_and_the_next_start_shows_it_as_interru
     (tmp_path / "go").touch()
     async with open_atelier(["I saw that."]) as atelier:
         (run_id,) = await atelier.runs.recovery.resume_all()
-        assert (await atelier.runs.wait(run_id)).status.value == "completed"
+        assert (await status_after(atelier, run_id)).value == "completed"
         (row,) = await atelier.repos.executions.recent(workflow.id)
         assert row.status == "unknown"
     assert not (tmp_path / "effect-0").exists()
@@ -251,25 +249,22 @@ async def test_revoking_removes_the_tools_and_agents_stay_editable(open_atelier:
         assert atelier.registry.has("greet")
 
 
-async def test_reload_follows_the_folder(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", GREET))
-        needs = "import wanted_package\n" + GREET.replace("def greet", "def later")
-        assert (
-            await atelier.own_tools.confirm("later.py", drop(atelier, "later.py", needs))
-        ).state is OwnToolState.BROKEN
-        heard: list[tuple[str, str]] = []
-        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        kept = atelier.registry.get_tool("greet")
-        (tmp_path / "wanted_package.py").write_text("")
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        assert [each.tools for each in await atelier.own_tools.reload()] == [("greet",), ("later",)]
-        assert atelier.registry.get_tool("greet") is kept
-        assert heard == [("tool", "later.py")]
-        assert "wanted_package" not in sys.modules
-        (atelier.own_tools.folder / "greet.py").unlink()
-        drop(atelier, "later.py", needs + "# changed")
-        (later,) = await atelier.own_tools.reload()
-        assert (later.state, later.tools) == (OwnToolState.CHANGED, ())
-        assert not atelier.registry.has("greet")
-        assert not atelier.registry.has("later")
+async def test_reload_follows_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atelier: Atelier) -> None:
+    await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", GREET))
+    needs = "import wanted_package\n" + GREET.replace("def greet", "def later")
+    assert (await atelier.own_tools.confirm("later.py", drop(atelier, "later.py", needs))).state is OwnToolState.BROKEN
+    heard: list[tuple[str, str]] = []
+    atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+    kept = atelier.registry.get_tool("greet")
+    (tmp_path / "wanted_package.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert [each.tools for each in await atelier.own_tools.reload()] == [("greet",), ("later",)]
+    assert atelier.registry.get_tool("greet") is kept
+    assert heard == [("tool", "later.py")]
+    assert "wanted_package" not in sys.modules
+    (atelier.own_tools.folder / "greet.py").unlink()
+    drop(atelier, "later.py", needs + "# changed")
+    (later,) = await atelier.own_tools.reload()
+    assert (later.state, later.tools) == (OwnToolState.CHANGED, ())
+    assert not atelier.registry.has("greet")
+    assert not atelier.registry.has("later")

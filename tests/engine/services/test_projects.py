@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.engine.conftest import Opener
 
@@ -28,17 +29,16 @@ async def test_a_project_is_created_renamed_and_removed(open_atelier: Opener, tm
         assert set(heard) == {made.id}
 
 
-async def test_missing_projects_are_reported(open_atelier: Opener, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        await atelier.projects.create("pages")
-        with pytest.raises(NotFoundError, match="pages"):
-            await atelier.projects.get("page")
-        with pytest.raises(UsageError, match="does not exist"):
-            await atelier.projects.create("gone", str(tmp_path / "gone"))
-        with pytest.raises(UsageError, match="own data"):
-            await atelier.projects.create("own", str(atelier.datadir.root))
-        with pytest.raises(NotFoundError):
-            await atelier.projects.delete("0" * 32)
+async def test_missing_projects_are_reported(tmp_path: Path, atelier: Atelier) -> None:
+    await atelier.projects.create("pages")
+    with pytest.raises(NotFoundError, match="pages"):
+        await atelier.projects.get("page")
+    with pytest.raises(UsageError, match="does not exist"):
+        await atelier.projects.create("gone", str(tmp_path / "gone"))
+    with pytest.raises(UsageError, match="own data"):
+        await atelier.projects.create("own", str(atelier.datadir.root))
+    with pytest.raises(NotFoundError):
+        await atelier.projects.delete("0" * 32)
 
 
 def fill_folder(folder: Path, files: int = OFFERED_FROM) -> None:

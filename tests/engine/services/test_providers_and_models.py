@@ -11,10 +11,12 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.models import free_here
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Reply
@@ -27,17 +29,15 @@ def openai(url: str, **more: object) -> ProviderConfig:
     return ProviderConfig(name="lab", kind="openai", base_url=url, **more)  # type: ignore[arg-type]
 
 
-async def test_the_builtin_provider_is_always_there(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        assert [config.name for config in await atelier.providers.list()] == ["local"]
-        with pytest.raises(UsageError, match="disable"):
-            await atelier.providers.delete("local")
-        disabled = (await atelier.providers.get("local")).model_copy(update={"enabled": False})
-        await atelier.providers.save(disabled)
-        assert [config.enabled for config in await atelier.providers.list()] == [False]
-        with pytest.raises(UsageError) as caught:
-            await atelier.providers.provider("local")
-        assert caught.value.code == "disabled"
+async def test_the_builtin_provider_is_always_there(atelier: Atelier) -> None:
+    assert [config.name for config in await atelier.providers.list()] == ["local"]
+    with pytest.raises(UsageError, match="disable"):
+        await atelier.providers.delete("local")
+    disabled = (await atelier.providers.get("local")).model_copy(update={"enabled": False})
+    await atelier.providers.save(disabled)
+    assert [config.enabled for config in await atelier.providers.list()] == [False]
+    with raises_code(UsageError, "disabled"):
+        await atelier.providers.provider("local")
 
 
 async def test_a_server_is_added_tested_listed_and_removed(open_atelier: Opener) -> None:
@@ -89,9 +89,8 @@ async def test_an_unreachable_server_is_a_result_with_a_message(open_atelier: Op
 async def test_unusable_configurations_are_refused(open_atelier: Opener, fields: dict[str, object], code: str) -> None:
     config = openai("https://host/v1").model_copy(update=fields)
     async with open_atelier() as atelier:
-        with pytest.raises(UsageError) as caught:
+        with raises_code(UsageError, code) as caught:
             await atelier.providers.save(config)
-        assert caught.value.code == code
         assert SENTINEL not in str(caught.value)
         assert len(await atelier.providers.list()) == 1
 
@@ -143,16 +142,13 @@ async def test_values_of_headers_are_used_and_shown_nowhere(
     assert SENTINEL not in caplog.text
 
 
-async def test_a_version_in_the_address_is_removed(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await atelier.providers.save(
-            openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
-        )
-        kept = await atelier.providers.get("lab")
-        assert (kept.base_url, kept.api_version) == (
-            "https://lab.openai.azure.com/openai/deployments/gpt",
-            "2024-10-21",
-        )
+async def test_a_version_in_the_address_is_removed(atelier: Atelier) -> None:
+    await atelier.providers.save(openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"))
+    kept = await atelier.providers.get("lab")
+    assert (kept.base_url, kept.api_version) == (
+        "https://lab.openai.azure.com/openai/deployments/gpt",
+        "2024-10-21",
+    )
 
 
 @pytest.mark.parametrize("page", [False, {"object": "list"}, "nothing"])
@@ -179,13 +175,12 @@ async def test_an_unreachable_server_does_not_hide_a_models_properties(open_atel
         assert (await atelier.models.info("lab", "gpt-4o")).source == "profile"
 
 
-async def test_model_names_may_be_long(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        name = "/home/someone/models/" + "x" * 491
-        agent = await atelier.agents.save(AgentConfig(name="Long", provider="local", model=name))
-        assert (await atelier.agents.get(agent.id)).config.model == name
-        with pytest.raises(ValueError, match="512"):
-            AgentConfig(name="Longer", provider="local", model=name + "x")
+async def test_model_names_may_be_long(atelier: Atelier) -> None:
+    name = "/home/someone/models/" + "x" * 491
+    agent = await atelier.agents.save(AgentConfig(name="Long", provider="local", model=name))
+    assert (await atelier.agents.get(agent.id)).config.model == name
+    with pytest.raises(ValueError, match="512"):
+        AgentConfig(name="Longer", provider="local", model=name + "x")
 
 
 async def test_a_new_address_is_used_at_the_next_call(open_atelier: Opener) -> None:
@@ -245,19 +240,18 @@ async def test_a_list_omits_disabled_servers(open_atelier: Opener) -> None:
         assert all(model.provider == "local" for model in await atelier.models.list())
 
 
-async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        offered = await atelier.models.catalogue()
-        assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
-        assert await atelier.models.download_states() == []
-        part = atelier.datadir.models / f"{offered[0].file}.part"
-        part.write_bytes(b"abc")
-        [state] = await atelier.models.download_states()
-        assert (state.status, state.received_bytes) == (DownloadStatus.PAUSED, 3)
-        await atelier.models.downloads.cancel(offered[0].id)
-        assert not part.exists()
-        with pytest.raises(NotFoundError):
-            await atelier.models.downloads.start("missing")
+async def test_downloads_are_offered_and_unknown_ones_refused(atelier: Atelier) -> None:
+    offered = await atelier.models.catalogue()
+    assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
+    assert await atelier.models.download_states() == []
+    part = atelier.datadir.models / f"{offered[0].file}.part"
+    part.write_bytes(b"abc")
+    [state] = await atelier.models.download_states()
+    assert (state.status, state.received_bytes) == (DownloadStatus.PAUSED, 3)
+    await atelier.models.downloads.cancel(offered[0].id)
+    assert not part.exists()
+    with pytest.raises(NotFoundError):
+        await atelier.models.downloads.start("missing")
 
 
 async def test_a_value_learned_from_a_refusal_hides_no_other(open_atelier: Opener) -> None:
@@ -371,90 +365,87 @@ async def test_a_renamed_provider_keeps_everything_and_is_found_by_its_former_na
                 await atelier.providers.rename(name, to)
 
 
-async def test_a_rename_is_complete_or_did_not_happen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rename_is_complete_or_did_not_happen(monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
     """A kill before its transaction leaves everything unchanged, including keys, and it can be repeated; so does
     one after it.
     """
-    async with open_atelier() as atelier:
-        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
-        await atelier.providers.set_key("lab", SENTINEL)
-        await atelier.models.edit("lab", "m", context_window=4096)
-        agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="m"))
-        await atelier.settings.update(last_model="lab/m")
+    await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+    await atelier.providers.set_key("lab", SENTINEL)
+    await atelier.models.edit("lab", "m", context_window=4096)
+    agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="m"))
+    await atelier.settings.update(last_model="lab/m")
 
-        async def state() -> tuple[object, ...]:
-            providers = [each.name for each in await atelier.providers.list()]
-            models = [each.provider for each in await atelier.repos.models.list()]
-            return (
-                providers,
-                models,
-                (await atelier.agents.get(agent.id)).config.provider,
-                (await atelier.settings.get()).last_model,
-            )
-
-        before, write, writes = await state(), atelier.store.write, 0
-
-        async def killed(*statements: object) -> None:
-            nonlocal writes
-            writes += 1
-            raise RuntimeError("killed")
-
-        monkeypatch.setattr(atelier.store, "write", killed)
-        with pytest.raises(RuntimeError):
-            await atelier.providers.rename("lab", "Work")
-        monkeypatch.setattr(atelier.store, "write", write)
-        assert (writes, await state()) == (1, before)
-        assert atelier.vault.get("lab") == SENTINEL
-
-        def forgets(*_: object) -> None:
-            raise RuntimeError("killed")
-
-        with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-            patch.setattr(atelier.vault, "delete_provider", forgets)
-            await atelier.providers.rename("lab", "Work")
-        assert await state() == (["local", "Work"], ["Work"], "Work", "Work/m")
-        assert atelier.vault.get("Work") == SENTINEL
-        again = await atelier.providers.save(openai("http://127.0.0.1:10/v1"), new=True)
-        assert (atelier.vault.resolve(again), atelier.vault.get("Work")) == (None, SENTINEL)
-
-
-async def test_a_former_name_means_the_same_provider_in_every_call(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await atelier.providers.save(openai("http://127.0.0.1:9/v1", headers={"X-Team": ""}), new=True)
-        await atelier.providers.rename("lab", "Work")
-        agent = await atelier.agents.save(AgentConfig(name="A", provider="Work", model="m"))
-        await atelier.providers.set_key("lab", SENTINEL)
-        await atelier.providers.set_headers("lab", {"X-Team": "blue-team-1"})
-        assert await atelier.vault.headers_for(await atelier.providers.get("Work")) == {"x-team": "blue-team-1"}
-        assert [atelier.vault.get(entry) for entry in ("lab", "lab/x-team", "Work", "Work/x-team")] == [
-            None,
-            None,
-            SENTINEL,
-            "blue-team-1",
-        ]
-        await atelier.providers.clear_key("lab")
-        assert atelier.vault.get("Work") is None
-        with pytest.raises(ConflictError, match="A"):
-            await atelier.providers.delete("lab")
-        await atelier.agents.delete(agent.id)
-        await atelier.providers.delete("lab")
-        await atelier.providers.save(openai("http://127.0.0.1:10/v1").model_copy(update={"name": "Work"}), new=True)
-        with pytest.raises(NotFoundError):
-            await atelier.providers.get("lab")
-
-
-async def test_a_provider_can_be_renamed_any_number_of_times(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
-        await atelier.settings.update(provider_names={f"was {number}": "lab" for number in range(MOST_FORMER_NAMES)})
-        await atelier.providers.rename("lab", "Work")
-        names = (await atelier.settings.get()).provider_names
-        assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (
-            MOST_FORMER_NAMES,
-            "Work",
-            "Work",
-            False,
+    async def state() -> tuple[object, ...]:
+        providers = [each.name for each in await atelier.providers.list()]
+        models = [each.provider for each in await atelier.repos.models.list()]
+        return (
+            providers,
+            models,
+            (await atelier.agents.get(agent.id)).config.provider,
+            (await atelier.settings.get()).last_model,
         )
+
+    before, write, writes = await state(), atelier.store.write, 0
+
+    async def killed(*statements: object) -> None:
+        nonlocal writes
+        writes += 1
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(atelier.store, "write", killed)
+    with pytest.raises(RuntimeError):
+        await atelier.providers.rename("lab", "Work")
+    monkeypatch.setattr(atelier.store, "write", write)
+    assert (writes, await state()) == (1, before)
+    assert atelier.vault.get("lab") == SENTINEL
+
+    def forgets(*_: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr(atelier.vault, "delete_provider", forgets)
+        await atelier.providers.rename("lab", "Work")
+    assert await state() == (["local", "Work"], ["Work"], "Work", "Work/m")
+    assert atelier.vault.get("Work") == SENTINEL
+    again = await atelier.providers.save(openai("http://127.0.0.1:10/v1"), new=True)
+    assert (atelier.vault.resolve(again), atelier.vault.get("Work")) == (None, SENTINEL)
+
+
+async def test_a_former_name_means_the_same_provider_in_every_call(atelier: Atelier) -> None:
+    await atelier.providers.save(openai("http://127.0.0.1:9/v1", headers={"X-Team": ""}), new=True)
+    await atelier.providers.rename("lab", "Work")
+    agent = await atelier.agents.save(AgentConfig(name="A", provider="Work", model="m"))
+    await atelier.providers.set_key("lab", SENTINEL)
+    await atelier.providers.set_headers("lab", {"X-Team": "blue-team-1"})
+    assert await atelier.vault.headers_for(await atelier.providers.get("Work")) == {"x-team": "blue-team-1"}
+    assert [atelier.vault.get(entry) for entry in ("lab", "lab/x-team", "Work", "Work/x-team")] == [
+        None,
+        None,
+        SENTINEL,
+        "blue-team-1",
+    ]
+    await atelier.providers.clear_key("lab")
+    assert atelier.vault.get("Work") is None
+    with pytest.raises(ConflictError, match="A"):
+        await atelier.providers.delete("lab")
+    await atelier.agents.delete(agent.id)
+    await atelier.providers.delete("lab")
+    await atelier.providers.save(openai("http://127.0.0.1:10/v1").model_copy(update={"name": "Work"}), new=True)
+    with pytest.raises(NotFoundError):
+        await atelier.providers.get("lab")
+
+
+async def test_a_provider_can_be_renamed_any_number_of_times(atelier: Atelier) -> None:
+    await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+    await atelier.settings.update(provider_names={f"was {number}": "lab" for number in range(MOST_FORMER_NAMES)})
+    await atelier.providers.rename("lab", "Work")
+    names = (await atelier.settings.get()).provider_names
+    assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (
+        MOST_FORMER_NAMES,
+        "Work",
+        "Work",
+        False,
+    )
 
 
 async def test_changes_by_a_former_name_apply_to_the_providers_models(open_atelier: Opener) -> None:
@@ -499,15 +490,14 @@ async def test_one_call_changes_the_model_of_all_agents_with_the_default(open_at
         assert {agent.config.model for agent in await atelier.agents.of_default_model()} == {"test-model"}
 
 
-async def test_the_last_used_model_is_cleared_with_its_provider_and_with_another_default(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
-        agent = await atelier.agents.default()
-        await atelier.settings.update(last_model="lab/m", last_agent_id=agent.id)
-        await atelier.settings.update(default_agent_id=agent.id)
-        await atelier.providers.delete("lab")
-        settings = await atelier.settings.get()
-        assert (settings.last_agent_id, settings.last_model) == ("", "")
+async def test_the_last_used_model_is_cleared_with_its_provider_and_with_another_default(atelier: Atelier) -> None:
+    await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+    agent = await atelier.agents.default()
+    await atelier.settings.update(last_model="lab/m", last_agent_id=agent.id)
+    await atelier.settings.update(default_agent_id=agent.id)
+    await atelier.providers.delete("lab")
+    settings = await atelier.settings.get()
+    assert (settings.last_agent_id, settings.last_model) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, completed
+from tests.engine.conftest import Opener, completed, exported_workflow, send_and_wait
+from tests.helpers.error_codes import raises_code
 from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(name="Asker", provider="test", model="scripted", tools=("UserQuestionTool",), question_timeout_s=10)
@@ -29,8 +30,7 @@ def ask(kind: str, **more: Any) -> list[ToolCall]:
 
 async def asked_in(atelier: Atelier) -> UserQuestion:
     workflow = await atelier.workflows.create("x")
-    run_id = await atelier.runs.send(workflow.id, "ask me", agent=AGENT)
-    await atelier.runs.wait(run_id)
+    await send_and_wait(atelier, workflow.id, "ask me", agent=AGENT)
     [asked] = await atelier.questions.pending(workflow.id)
     return asked
 
@@ -75,9 +75,8 @@ async def test_invalid_answers_are_explained(
 ) -> None:
     async with open_atelier(ScriptedModel([ask(kind, **more)])) as atelier:
         asked = await asked_in(atelier)
-        with pytest.raises(UsageError) as caught:
+        with raises_code(UsageError, code) as caught:
             await atelier.questions.answer_with(asked.id, options, text)
-        assert caught.value.code == code
         assert str(caught.value)
         assert (await atelier.questions.get(asked.id)).status is QuestionStatus.PENDING
 
@@ -125,7 +124,7 @@ async def test_sleep_of_the_machine_does_not_use_up_the_timeout(open_atelier: Op
     agent = AGENT.model_copy(update={"question_timeout_s": 100.0})
     async with open_atelier(ScriptedModel([ask("text")])) as atelier:
         workflow = await atelier.workflows.create("x")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "ask", agent=agent))
+        await send_and_wait(atelier, workflow.id, "ask", agent=agent)
         [asked] = await atelier.questions.pending()
         assert await atelier.questions.seen(asked.id, 8 * 3600 * 1000) == pytest.approx(40.0)
         with pytest.raises(LimitError):
@@ -138,7 +137,7 @@ async def test_without_a_timeout_it_waits_forever(open_atelier: Opener) -> None:
     agent = AGENT.model_copy(update={"question_timeout_s": 0.0})
     async with open_atelier(ScriptedModel([ask("text")])) as atelier:
         workflow = await atelier.workflows.create("x")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "ask", agent=agent))
+        await send_and_wait(atelier, workflow.id, "ask", agent=agent)
         [asked] = await atelier.questions.pending()
         for _ in range(20):
             assert await atelier.questions.seen(asked.id, 60_000) is None
@@ -148,7 +147,7 @@ async def test_without_a_timeout_it_waits_forever(open_atelier: Opener) -> None:
 async def test_a_time_limit_in_an_imported_file_ends_no_wait(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
         asked = await asked_in(atelier)
-        file = json.loads(await atelier.workflows.export(asked.workflow_id))
+        file = await exported_workflow(atelier, asked.workflow_id)
         for question in file["questions"]:
             question |= {"timeout_s": 0.001, "seen_ms": 10**9}
         copy = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow

@@ -20,7 +20,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, exported_workflow, send_and_wait
 from tests.engine.runs.sample_runs import agent, start
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.sample_images import png
@@ -49,7 +49,7 @@ async def test_turns_tools_and_images_are_shown_as_sent(open_atelier: Opener) ->
         workflow_id, run_id = await start(atelier, "What is 12*7?")
         await atelier.runs.wait(run_id)
         for text, images in (("And 1/0?", (image,)), ("Bye", ())):
-            await atelier.runs.wait(await atelier.runs.send(workflow_id, text, agent=agent(), images=images))
+            await send_and_wait(atelier, workflow_id, text, agent=agent(), images=images)
         shown = await inspected(atelier, workflow_id)
         assert len(shown) == 5
         assert_exact(shown, conversation_requests(model))
@@ -89,9 +89,7 @@ async def test_a_cut_and_summarised_conversation_shows_what_was_left_out(open_at
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=4096)
         workflow = await atelier.workflows.create()
         for turn in range(6):
-            await atelier.runs.wait(
-                await atelier.runs.send(workflow.id, f"{turn} {long}", agent=agent(tools=("CalculatorTool",)))
-            )
+            await send_and_wait(atelier, workflow.id, f"{turn} {long}", agent=agent(tools=("CalculatorTool",)))
         shown = await inspected(atelier, workflow.id)
         assert len(shown) == 12
         assert_exact(shown, conversation_requests(model))
@@ -117,7 +115,7 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_cut_as_undon
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=2000)
         workflow = await atelier.workflows.create()
         for text in ("write", "read it thrice", "once more"):
-            await atelier.runs.wait(await atelier.runs.send(workflow.id, text, agent=agent(tools=("ReportTool",))))
+            await send_and_wait(atelier, workflow.id, text, agent=agent(tools=("ReportTool",)))
         shown = await inspected(atelier, workflow.id)
         assert_exact(shown, conversation_requests(model))
         cut = next(each for request in shown[-2:] for each in request.left_out if each.method == "cut_results")
@@ -130,9 +128,7 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_cut_as_undon
         assert cut.can_undo
         await atelier.runs.editing.undo_compaction(workflow.id, cut.origin)
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=50_000)
-        await atelier.runs.wait(
-            await atelier.runs.send(workflow.id, "and now whole", agent=agent(tools=("ReportTool",)))
-        )
+        await send_and_wait(atelier, workflow.id, "and now whole", agent=agent(tools=("ReportTool",)))
         shown = await inspected(atelier, workflow.id)
         assert_exact(shown, conversation_requests(model))
         assert all(
@@ -155,8 +151,7 @@ async def test_pins_are_the_current_ones_and_survive_the_next_turn(open_atelier:
         assert not said.pinned
         assert said.origin == f"{run_id}:2"
         await atelier.runs.editing.pin(workflow_id, said.origin, True)
-        second = await atelier.runs.send(workflow_id, "next", agent=agent())
-        await atelier.runs.wait(second)
+        await send_and_wait(atelier, workflow_id, "next", agent=agent())
         for each in await inspected(atelier, workflow_id):
             assert [item.pinned for item in each.items if item.origin == said.origin] == [True]
             assert not each.items[0].can_pin
@@ -170,7 +165,7 @@ async def test_the_parts_add_up_to_the_servers_count(open_atelier: Opener) -> No
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, "hello")
         await atelier.runs.wait(run_id)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "again", agent=agent()))
+        await send_and_wait(atelier, workflow_id, "again", agent=agent())
         counted, estimated = await inspected(atelier, workflow_id)
         assert counted.tokens == 1234
         assert sum(part.tokens for part in counted.parts) == 1234
@@ -190,7 +185,7 @@ async def test_results_of_the_memory_tool_are_a_separate_part_in_every_tool_mode
         workflow_id, run_id = await start(atelier, "what do you know?", agent=agent(tools=("MemoryTool",)))
         await atelier.runs.wait(run_id)
         config = agent(tools=("MemoryTool",), tool_mode=ToolMode.INVOKE)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "and now?", agent=config))
+        await send_and_wait(atelier, workflow_id, "and now?", agent=config)
         shown = await inspected(atelier, workflow_id)
         assert_exact(shown, conversation_requests(model))
         for request in (shown[1], shown[3]):
@@ -235,7 +230,7 @@ async def test_sub_agents_requests_are_exact_too(open_atelier: Opener) -> None:
         "Writer": ScriptedModel([[spawn("deep", "Helper", "Rhyme.")], "A line."]),
         "Helper": ScriptedModel(["Time, rhyme."]),
     }
-    async with open_atelier(model_factory=by_name(models)) as atelier:
+    async with open_atelier(by_name(models)) as atelier:
         config = agent(tools=("CalculatorTool", "SpawnAgentTool"), approval="auto")
         workflow_id, run_id = await start(atelier, "Work.", agent=config)
         await atelier.runs.wait(run_id)
@@ -281,7 +276,7 @@ async def test_a_request_whose_frame_is_missing_is_reconstructed_and_marked(
         config = agent(tools=("CalculatorTool",), sections=("custom_ops",))
         workflow_id, run_id = await start(atelier, "Hi.", agent=config)
         await atelier.runs.wait(run_id)
-        file = json.loads(await atelier.workflows.export(workflow_id))
+        file = await exported_workflow(atelier, workflow_id)
         file["frames"] = []
         imported = await atelier.workflows.import_(json.dumps(file), "overwrite")
         (row,) = await atelier.repos.runs.list(imported.workflow.id)

@@ -13,9 +13,11 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import POLL_S, restore_backup, verify_backup
 from atelier_desk.support import i18n
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 
 
@@ -50,25 +52,23 @@ async def test_settings_take_effect_and_are_stored(open_atelier: Opener) -> None
         {"embedder": {"kind": "magic"}},
     ],
 )
-async def test_settings_out_of_bounds_change_nothing(open_atelier: Opener, fields: dict[str, Any]) -> None:
-    async with open_atelier() as atelier:
-        before = await atelier.settings.get()
-        with pytest.raises(UsageError, match=next(iter(fields))):
-            await atelier.settings.update(**fields)
-        assert await atelier.settings.get() == before
+async def test_settings_out_of_bounds_change_nothing(fields: dict[str, Any], atelier: Atelier) -> None:
+    before = await atelier.settings.get()
+    with pytest.raises(UsageError, match=next(iter(fields))):
+        await atelier.settings.update(**fields)
+    assert await atelier.settings.get() == before
 
 
-async def test_one_setting_is_set_by_its_key_even_nested(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        heard: list[tuple[str, str]] = []
-        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        before = (await atelier.settings.get()).approvals
-        await atelier.settings.set("workflows_running", 7)
-        after = await atelier.settings.set("approvals.flags.tools", True)
-        assert after == await atelier.settings.get()
-        assert after.workflows_running == atelier.runs.live.slots.limit == 7
-        assert after.approvals == before.model_copy(update={"flags": before.flags.model_copy(update={"tools": True})})
-        assert heard == [("settings", "workflows_running"), ("settings", "approvals")]
+async def test_one_setting_is_set_by_its_key_even_nested(atelier: Atelier) -> None:
+    heard: list[tuple[str, str]] = []
+    atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+    before = (await atelier.settings.get()).approvals
+    await atelier.settings.set("workflows_running", 7)
+    after = await atelier.settings.set("approvals.flags.tools", True)
+    assert after == await atelier.settings.get()
+    assert after.workflows_running == atelier.runs.live.slots.limit == 7
+    assert after.approvals == before.model_copy(update={"flags": before.flags.model_copy(update={"tools": True})})
+    assert heard == [("settings", "workflows_running"), ("settings", "approvals")]
 
 
 @pytest.mark.parametrize(
@@ -83,89 +83,79 @@ async def test_one_setting_is_set_by_its_key_even_nested(open_atelier: Opener) -
         ("self", 1, "self"),
     ],
 )
-async def test_an_unknown_key_or_value_changes_nothing(
-    open_atelier: Opener, key: str, value: object, said: str
-) -> None:
-    async with open_atelier() as atelier:
-        before = await atelier.settings.get()
-        with pytest.raises(UsageError, match=said):
-            await atelier.settings.set(key, value)
-        assert await atelier.settings.get() == before
+async def test_an_unknown_key_or_value_changes_nothing(key: str, value: object, said: str, atelier: Atelier) -> None:
+    before = await atelier.settings.get()
+    with pytest.raises(UsageError, match=said):
+        await atelier.settings.set(key, value)
+    assert await atelier.settings.get() == before
 
 
-async def test_an_unusable_embedder_is_not_stored(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        with pytest.raises(AtelierError):
-            await atelier.settings.update(embedder={"kind": "openai", "provider": "missing", "model": "m"})
-        assert (await atelier.settings.get()).embedder.kind == "builtin"
+async def test_an_unusable_embedder_is_not_stored(atelier: Atelier) -> None:
+    with pytest.raises(AtelierError):
+        await atelier.settings.update(embedder={"kind": "openai", "provider": "missing", "model": "m"})
+    assert (await atelier.settings.get()).embedder.kind == "builtin"
 
 
-async def test_reports_are_files_that_can_be_edited_and_restored(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        await atelier.reports.write(workflow.id, "Plan.md", "# Plan")
-        report = await atelier.reports.write(workflow.id, "Plan", "# Plan é")
-        assert report.size == len("# Plan é".encode())
-        assert [each.name for each in await atelier.reports.list(workflow.id)] == ["Plan"]
-        path = await atelier.reports.path(workflow.id, "Plan")
-        assert path.read_text("utf-8") == "# Plan é"
-        gone = await atelier.reports.delete(workflow.id, "Plan")
-        assert gone is not None
-        assert not path.exists()
-        await atelier.reports.write(workflow.id, "Plan", gone)
-        assert await atelier.reports.read(workflow.id, "Plan") == "# Plan é"
-        with pytest.raises(LimitError):
-            await atelier.reports.write(workflow.id, "Long", "x" * (limits.REPORT + 1))
-        for name in ("../up", "a/b", "", ".hidden", "nul", "x" * 200):
-            with pytest.raises(UsageError):
-                await atelier.reports.write(workflow.id, name, "text")
-        with pytest.raises(NotFoundError):
-            await atelier.reports.read(workflow.id, "Missing")
-        with pytest.raises(NotFoundError):
-            await atelier.reports.write("missing", "Plan", "text")
+async def test_reports_are_files_that_can_be_edited_and_restored(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    await atelier.reports.write(workflow.id, "Plan.md", "# Plan")
+    report = await atelier.reports.write(workflow.id, "Plan", "# Plan é")
+    assert report.size == len("# Plan é".encode())
+    assert [each.name for each in await atelier.reports.list(workflow.id)] == ["Plan"]
+    path = await atelier.reports.path(workflow.id, "Plan")
+    assert path.read_text("utf-8") == "# Plan é"
+    gone = await atelier.reports.delete(workflow.id, "Plan")
+    assert gone is not None
+    assert not path.exists()
+    await atelier.reports.write(workflow.id, "Plan", gone)
+    assert await atelier.reports.read(workflow.id, "Plan") == "# Plan é"
+    with pytest.raises(LimitError):
+        await atelier.reports.write(workflow.id, "Long", "x" * (limits.REPORT + 1))
+    for name in ("../up", "a/b", "", ".hidden", "nul", "x" * 200):
+        with pytest.raises(UsageError):
+            await atelier.reports.write(workflow.id, name, "text")
+    with pytest.raises(NotFoundError):
+        await atelier.reports.read(workflow.id, "Missing")
+    with pytest.raises(NotFoundError):
+        await atelier.reports.write("missing", "Plan", "text")
 
 
-async def test_a_report_changed_by_another_program_is_refused_until_it_is_accepted(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        await atelier.reports.write(workflow.id, "Plan", "# Plan")
-        path = await atelier.reports.path(workflow.id, "Plan")
-        path.write_text("# Plan, by hand")
-        heard: list[tuple[str, str]] = []
-        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        with pytest.raises(StorageError) as caught:
-            await atelier.reports.read(workflow.id, "Plan")
-        assert caught.value.code == "damaged_file"
-        assert (
-            json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
-        )
-        copy = await atelier.workflows.duplicate(workflow.id)
-        assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
-        assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
-        assert await atelier.workflows.exporting.changed_reports(copy.id) == []
-        heard.clear()
-        path.rename(path.with_suffix(".away"))
-        assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"] == []
-        assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
-        path.with_suffix(".away").rename(path)
-        assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"
-        accepted = await atelier.reports.accept(workflow.id, "Plan")
-        assert accepted.size == len("# Plan, by hand")
-        assert heard == [("report", workflow.id)]
-        assert await atelier.reports.read(workflow.id, "Plan") == "# Plan, by hand"
-        path.write_text("x" * (limits.REPORT + 1))
-        with pytest.raises(LimitError):
-            await atelier.reports.accept(workflow.id, "Plan")
-        assert await atelier.reports.delete(workflow.id, "Plan") == "x" * (limits.REPORT + 1)
+async def test_a_report_changed_by_another_program_is_refused_until_it_is_accepted(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    await atelier.reports.write(workflow.id, "Plan", "# Plan")
+    path = await atelier.reports.path(workflow.id, "Plan")
+    path.write_text("# Plan, by hand")
+    heard: list[tuple[str, str]] = []
+    atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+    with raises_code(StorageError, "damaged_file"):
+        await atelier.reports.read(workflow.id, "Plan")
+    assert (await exported_workflow(atelier, workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
+    copy = await atelier.workflows.duplicate(workflow.id)
+    assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
+    assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
+    assert await atelier.workflows.exporting.changed_reports(copy.id) == []
+    heard.clear()
+    path.rename(path.with_suffix(".away"))
+    assert (await exported_workflow(atelier, workflow.id, "json"))["reports"] == []
+    assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
+    path.with_suffix(".away").rename(path)
+    assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"
+    accepted = await atelier.reports.accept(workflow.id, "Plan")
+    assert accepted.size == len("# Plan, by hand")
+    assert heard == [("report", workflow.id)]
+    assert await atelier.reports.read(workflow.id, "Plan") == "# Plan, by hand"
+    path.write_text("x" * (limits.REPORT + 1))
+    with pytest.raises(LimitError):
+        await atelier.reports.accept(workflow.id, "Plan")
+    assert await atelier.reports.delete(workflow.id, "Plan") == "x" * (limits.REPORT + 1)
 
 
-async def test_a_report_without_its_file_can_be_deleted(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        await atelier.reports.write(workflow.id, "Plan", "# Plan")
-        (await atelier.reports.path(workflow.id, "Plan")).unlink()
-        assert await atelier.reports.delete(workflow.id, "Plan") is None
-        assert await atelier.reports.list(workflow.id) == []
+async def test_a_report_without_its_file_can_be_deleted(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    await atelier.reports.write(workflow.id, "Plan", "# Plan")
+    (await atelier.reports.path(workflow.id, "Plan")).unlink()
+    assert await atelier.reports.delete(workflow.id, "Plan") is None
+    assert await atelier.reports.list(workflow.id) == []
 
 
 async def test_a_backup_is_verified_and_restored(open_atelier: Opener, tmp_path: Path) -> None:
@@ -238,25 +228,24 @@ async def test_a_moved_data_folder_and_its_return_are_each_reported_once(open_at
 
 
 async def test_settings_are_read_once_and_again_after_each_change(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        reads: list[int] = []
-        load = atelier.repos.settings.load
+    reads: list[int] = []
+    load = atelier.repos.settings.load
 
-        async def counted() -> Settings:
-            reads.append(1)
-            return await load()
+    async def counted() -> Settings:
+        reads.append(1)
+        return await load()
 
+    await atelier.settings.get()
+    monkeypatch.setattr(atelier.repos.settings, "load", counted)
+    for _ in range(3):
         await atelier.settings.get()
-        monkeypatch.setattr(atelier.repos.settings, "load", counted)
-        for _ in range(3):
-            await atelier.settings.get()
-        assert not reads
-        await atelier.settings.update(audit_days=7)
-        assert (await atelier.settings.get()).audit_days == 7
-        reads.clear()
-        await atelier.settings.set("audit_days", 8)
-        assert len(reads) == 1
-        (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
-        assert rule in (await atelier.settings.get()).approvals.rules
+    assert not reads
+    await atelier.settings.update(audit_days=7)
+    assert (await atelier.settings.get()).audit_days == 7
+    reads.clear()
+    await atelier.settings.set("audit_days", 8)
+    assert len(reads) == 1
+    (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
+    assert rule in (await atelier.settings.get()).approvals.rules

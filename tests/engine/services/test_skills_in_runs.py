@@ -20,6 +20,7 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import agent
 from tests.engine.services.skill_folders import home, project, take_up, turn, write
+from tests.helpers.error_codes import raises_code
 from tests.helpers.tool_calls import tool_call
 
 __all__ = ["home", "project"]
@@ -107,9 +108,8 @@ async def test_skills_of_a_folder_are_used_only_while_it_is_trusted(
         await atelier.runs.wait(run_id)
         assert "- evil: Does evil." in model.requests[2].messages[0].content
         assert result(model, 3)["code"] == "not_enabled", "no skill is left that it could take up"
-        with pytest.raises(ToolError) as refused:
+        with raises_code(ToolError, "not_trusted"):
             await atelier.skills.activate("evil", [str(project)])
-        assert refused.value.code == "not_trusted"
         assert "evil" not in model.requests[3].messages[0].content
 
 

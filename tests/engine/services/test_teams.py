@@ -38,7 +38,7 @@ def family() -> Callable[[AgentConfig], ScriptedModel]:
 
 
 async def test_the_tree_of_a_finished_team_is_the_same_live_and_from_the_database(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=family()) as atelier:
+    async with open_atelier(family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         live = await atelier.teams.tree(workflow_id)
@@ -77,7 +77,7 @@ async def test_an_active_team_shows_what_each_member_does(open_atelier: Opener) 
         Reader=ScriptedModel(["slow"], gate=gate),
         Asker=[[ask_user("q", "Red or blue?")], "Red."],
     )
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.USER_QUESTION_START)
@@ -104,7 +104,7 @@ async def test_a_question_to_the_parent_is_shown_at_the_asking_agent(open_atelie
         Tester=[[spawn("s1", "Asker")], "Done."],
         Asker=[[ask_parent("p", "Which file?")], "Done."],
     )
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         asked = await seen.until(ChunkType.SUB_AGENT_QUESTION)
@@ -133,7 +133,7 @@ async def test_planned_and_skipped_sub_agents_are_nodes_without_a_run(open_ateli
         return lead if getattr(config, "name", "") == "Tester" else worker
 
     lead, worker = ScriptedModel([[plan], "It failed."]), ScriptedModel([broken] * 8)
-    async with open_atelier(model_factory=model) as atelier:
+    async with open_atelier(model) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         tree = await atelier.teams.tree(workflow_id)
@@ -154,7 +154,7 @@ async def test_the_main_transcript_has_only_root_runs_and_sub_agents_have_their_
         Reader=ScriptedModel([[calculate("c", "1+1")], "It is 2."], gate=gate),
         Writer=["A line."],
     )
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         seen = Recorder(atelier)
         workflow_id, first = await begin(atelier, "Hi")
         await atelier.runs.wait(first)
@@ -184,7 +184,7 @@ async def test_the_main_transcript_has_only_root_runs_and_sub_agents_have_their_
 
 async def test_approvals_are_shown_at_their_call_pending_and_decided(open_atelier: Opener) -> None:
     factory = scripts(Tester=[[calculate("c1", "1+1"), calculate("c2", "2+2")], "Done."])
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         seen = Recorder(atelier)
         await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
         workflow_id, _run = await begin(atelier, approval="manual")
@@ -217,7 +217,7 @@ def shape(node: AgentNode | None) -> object:
 
 
 async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_the_current_one(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=family()) as atelier:
+    async with open_atelier(family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         await atelier.tasks.create(workflow_id, "by hand")
@@ -248,7 +248,7 @@ async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_the_current_o
 async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_once(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_atelier(model_factory=scripts(Tester=["Hello."])) as atelier:
+    async with open_atelier(scripts(Tester=["Hello."])) as atelier:
         workflow_id, run_id = await begin(atelier)
         await settled(atelier, workflow_id)
         read, reads = atelier.repos.journal.of_runs, 0
@@ -266,7 +266,7 @@ async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_
 
 async def test_the_replay_of_an_active_team_includes_new_events(open_atelier: Opener) -> None:
     factory = scripts(Tester=[[ask_user("q")], "Red it is."])
-    async with open_atelier(model_factory=factory) as atelier:
+    async with open_atelier(factory) as atelier:
         workflow_id, run_id = await begin(atelier)
         await settled(atelier, workflow_id)
         before = await atelier.teams.at(workflow_id, run_id, 10**9)
@@ -282,7 +282,7 @@ async def test_the_replay_of_an_active_team_includes_new_events(open_atelier: Op
 
 
 async def test_the_timeline_shows_what_each_run_did(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=family()) as atelier:
+    async with open_atelier(family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         line = await atelier.teams.timeline(run_id)
@@ -310,7 +310,7 @@ async def test_the_timeline_shows_what_each_run_did(open_atelier: Opener) -> Non
 
 
 async def test_for_a_sub_agent_only_its_own_part_is_shown(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=family()) as atelier:
+    async with open_atelier(family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         writer = (await atelier.teams.tree(workflow_id)).children[1]

@@ -33,7 +33,8 @@ from atelier_desk.engine.costs.usage_totals import requests_of, usage_of
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.storage.repositories import history_search_and_usage
 from atelier_desk.storage.search import full_text_index as index_file
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, month_cost
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 
 DAY_ONE = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
@@ -198,7 +199,7 @@ def _reply() -> ModelReplied:
 async def _figures(atelier: Atelier) -> tuple[int, int, float | None, float, bool]:
     """Return tokens, requests and cost on the usage page, this month's cost, and whether the page leaves out some."""
     total = summed(await atelier.usage.rows())
-    month = (await atelier.usage.month()).spent
+    month = await month_cost(atelier)
     return total.usage.tokens_input, total.requests, total.cost, month, await atelier.usage.leaves_out()
 
 
@@ -233,16 +234,15 @@ async def test_what_was_spent_before_a_workflow_was_imported_was_not_spent_here(
         assert not await atelier.usage.leaves_out(1), "nothing of today"
 
 
-async def test_a_file_cannot_claim_that_its_requests_were_made_here(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("First")
-        await begin(atelier, workflow.id, "Ada", _reply())
-        file = json.loads(await atelier.workflows.export(workflow.id))
-        for event in file["events"]:
-            event["body"]["imported"] = False
-            event["time"] = "2999-01-01T00:00:00Z"
-        await atelier.workflows.import_(json.dumps(file), "rename")
-        assert await _figures(atelier) == (100, 1, 0.5, 0.5, True)
+async def test_a_file_cannot_claim_that_its_requests_were_made_here(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("First")
+    await begin(atelier, workflow.id, "Ada", _reply())
+    file = await exported_workflow(atelier, workflow.id)
+    for event in file["events"]:
+        event["body"]["imported"] = False
+        event["time"] = "2999-01-01T00:00:00Z"
+    await atelier.workflows.import_(json.dumps(file), "rename")
+    assert await _figures(atelier) == (100, 1, 0.5, 0.5, True)
 
 
 async def test_the_index_made_anew_leaves_out_the_same(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,9 +374,8 @@ async def test_a_python_without_full_text_search_has_totals(
         workflow = await atelier.workflows.create("w")
         await begin(atelier, workflow.id, "Ada", reply)
         assert summed(await atelier.usage.rows()).usage.tokens_input == 9
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "no_fts5"):
             await atelier.repos.history.search("words")
-        assert caught.value.code == "no_fts5"
     monkeypatch.undo()
     async with open_atelier() as atelier:
         assert [hit.kind for hit in await atelier.repos.history.search("words")] == ["message"]

@@ -23,7 +23,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, exported_workflow, stored_status
 from tests.engine.services.sample_workflow import AGENT, STEPS, full_workflow, turn
 
 
@@ -55,7 +55,7 @@ async def test_an_exported_workflow_is_imported_unchanged(open_atelier: Opener, 
         )
         assert [event.wire() async for event in atelier.runs.replay(workflow_id)] == replayed
         assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"
-        again = as_told_here(json.loads(await atelier.workflows.export(workflow_id)))
+        again = as_told_here(await exported_workflow(atelier, workflow_id))
         first = json.loads(text)
         for volatile in ("exported_at", "memories"):
             again.pop(volatile)
@@ -75,13 +75,12 @@ async def test_no_format_has_the_unsent_draft(open_atelier: Opener, format: str)
         assert (await atelier.workflows.get(workflow_id)).draft == "My salary is a secret"
 
 
-async def test_a_workflow_of_the_future_is_no_newer_than_its_import(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        file = json.loads(await atelier.workflows.export((await atelier.workflows.create("theirs")).id))
-        file["workflow"] |= {"id": new_id(), "created_at": "2198-01-01T00:00:00Z", "updated_at": "2198-01-01T00:00:00Z"}
-        await atelier.workflows.import_(json.dumps(file))
-        mine = await atelier.workflows.create("mine")
-        assert (await atelier.workflows.latest()).id == mine.id
+async def test_a_workflow_of_the_future_is_no_newer_than_its_import(atelier: Atelier) -> None:
+    file = await exported_workflow(atelier, (await atelier.workflows.create("theirs")).id)
+    file["workflow"] |= {"id": new_id(), "created_at": "2198-01-01T00:00:00Z", "updated_at": "2198-01-01T00:00:00Z"}
+    await atelier.workflows.import_(json.dumps(file))
+    mine = await atelier.workflows.create("mine")
+    assert (await atelier.workflows.latest()).id == mine.id
 
 
 async def test_a_preview_describes_the_file_and_stores_nothing(open_atelier: Opener) -> None:
@@ -155,7 +154,7 @@ async def test_an_active_run_is_imported_paused(open_atelier: Opener) -> None:
         await atelier.runs.cancel(run_id)
         await atelier.workflows.purge(workflow.id)
         await atelier.workflows.import_(text)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
+        assert await stored_status(atelier, run_id) is RunStatus.PAUSED
         statuses = [
             e.data.get("status") async for e in atelier.runs.replay(workflow.id) if e.chunk_type is ChunkType.RUN_STATUS
         ]
@@ -186,14 +185,13 @@ async def test_changes_during_an_export_do_not_make_it_inconsistent(
             await atelier.workflows.export(workflow_id)
 
 
-async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("Well remembered")
-        for number in range(5):
-            await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
-        monkeypatch.setattr("atelier_desk.engine.services.common.paging.limits", SimpleNamespace(LIST_MAX=2))
-        assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
-        assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
+async def test_an_export_has_every_memory(monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("Well remembered")
+    for number in range(5):
+        await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
+    monkeypatch.setattr("atelier_desk.engine.services.common.paging.limits", SimpleNamespace(LIST_MAX=2))
+    assert len((await exported_workflow(atelier, workflow.id))["memories"]) == 5
+    assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -209,11 +207,10 @@ async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pyt
         '"' + "x" * 100,
     ],
 )
-async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
-    async with open_atelier() as atelier:
-        with pytest.raises(UsageError):
-            await atelier.workflows.import_(text)
-        assert await atelier.workflows.list() == []
+async def test_other_files_are_refused(text: str, atelier: Atelier) -> None:
+    with pytest.raises(UsageError):
+        await atelier.workflows.import_(text)
+    assert await atelier.workflows.list() == []
 
 
 def used(file: dict[str, Any]) -> dict[str, Any]:
@@ -274,26 +271,25 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
         status=ApprovalStatus.CANCELLED,
     )
     await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
-    file = json.loads(await atelier.workflows.export(workflow_id))
+    file = await exported_workflow(atelier, workflow_id)
     assert all(file[each] for each in (*LISTS, "executions"))
     return workflow_id
 
 
 @pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
 async def test_a_file_with_an_id_that_could_be_a_path_changes_nothing(
-    open_atelier: Opener, tmp_path: Path, id: str
+    tmp_path: Path, id: str, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
-        (tmp_path / "data" / "precious.txt").write_text("x")
-        await atelier.workflows.search("keep")  # the index is written
-        before = sorted(tmp_path.rglob("*.*"))
-        file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
-        for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
-            with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
-                await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
-        assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
-        assert set(before) <= set(tmp_path.rglob("*.*"))
+    await atelier.reports.write(await create_workflow(atelier, "Precious"), "Plan", "keep me")
+    (tmp_path / "data" / "precious.txt").write_text("x")
+    await atelier.workflows.search("keep")  # the index is written
+    before = sorted(tmp_path.rglob("*.*"))
+    file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
+    for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
+        with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
+            await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
+    assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
+    assert set(before) <= set(tmp_path.rglob("*.*"))
 
 
 @pytest.mark.parametrize("kind", LISTS)
@@ -307,7 +303,7 @@ async def test_every_id_of_a_file_must_have_our_format(open_atelier: Opener, kin
 
 
 async def everything(atelier: Atelier, workflow_id: str) -> Any:
-    file = json.loads(await atelier.workflows.export(workflow_id))
+    file = await exported_workflow(atelier, workflow_id)
     file.pop("exported_at")
     return file
 
@@ -348,7 +344,7 @@ async def test_an_event_alone_gives_an_import_no_row_of_another_workflow(open_at
 async def test_an_import_replaces_no_general_memory(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         general = await atelier.memories.add("For all of us", type=MemoryType.DECISION)
-        file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
+        file = await exported_workflow(atelier, await full_workflow(atelier))
         text = json.dumps(file).replace(file["memories"][0]["id"], general.id)
         assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
         with pytest.raises(ConflictError, match=f"{general.id}.*another workflow"):
@@ -406,7 +402,7 @@ async def test_a_failed_overwrite_leaves_the_existing_workflow(
 @pytest.mark.parametrize("way", ["rename", "overwrite"])
 async def test_an_attachment_of_a_file_names_no_path_of_this_machine(open_atelier: Opener, way: str) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
-        file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
+        file = await exported_workflow(atelier, await full_workflow(atelier))
         said = next(event["body"] for event in file["events"] if event["body"]["type"] == "user_message")
         attached = {
             "name": "key",

@@ -7,10 +7,11 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, stored_status
 from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.tool_calls import tool_call
@@ -48,23 +49,22 @@ async def test_a_given_title_stays(open_atelier: Opener) -> None:
         assert (await atelier.workflows.get(workflow.id)).name == "Mine"
 
 
-async def test_invalid_titles_are_refused_with_what_is_allowed(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        with pytest.raises(UsageError, match="blank"):
-            await atelier.workflows.rename(workflow.id, "  \n ")
-        with pytest.raises(LimitError, match=r"257.*256"):
-            await atelier.workflows.rename(workflow.id, "x" * 257)
-        with pytest.raises(NotFoundError):
-            await atelier.workflows.rename("missing", "y")
-        with pytest.raises(NotFoundError):
-            await atelier.workflows.create("x", agent_id="missing")
-        with pytest.raises(LimitError):
-            await atelier.workflows.list(limit=0)
-        with pytest.raises(LimitError):
-            await atelier.workflows.list(limit=None, offset=-1)
-        with pytest.raises(UsageError):
-            await atelier.workflows.set_workspace(workflow.id, ("relative",))
+async def test_invalid_titles_are_refused_with_what_is_allowed(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    with pytest.raises(UsageError, match="blank"):
+        await atelier.workflows.rename(workflow.id, "  \n ")
+    with pytest.raises(LimitError, match=r"257.*256"):
+        await atelier.workflows.rename(workflow.id, "x" * 257)
+    with pytest.raises(NotFoundError):
+        await atelier.workflows.rename("missing", "y")
+    with pytest.raises(NotFoundError):
+        await atelier.workflows.create("x", agent_id="missing")
+    with pytest.raises(LimitError):
+        await atelier.workflows.list(limit=0)
+    with pytest.raises(LimitError):
+        await atelier.workflows.list(limit=None, offset=-1)
+    with pytest.raises(UsageError):
+        await atelier.workflows.set_workspace(workflow.id, ("relative",))
 
 
 async def test_lists_show_pinned_workflows_first_and_search_by_title(open_atelier: Opener, clock: ManualClock) -> None:
@@ -78,17 +78,16 @@ async def test_lists_show_pinned_workflows_first_and_search_by_title(open_atelie
         assert [each.id for each in await atelier.workflows.list("BET")] == [second.id]
 
 
-async def test_every_change_is_announced(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        heard: list[tuple[str, str]] = []
-        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        workflow = await atelier.workflows.create("x")
-        await atelier.workflows.rename(workflow.id, "y")
-        await atelier.workflows.set_pinned(workflow.id, True)
-        await atelier.workflows.delete(workflow.id)
-        await atelier.workflows.undo_delete(workflow.id)
-        await atelier.workflows.purge(workflow.id)
-        assert heard == [("workflow", workflow.id)] * 6
+async def test_every_change_is_announced(atelier: Atelier) -> None:
+    heard: list[tuple[str, str]] = []
+    atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+    workflow = await atelier.workflows.create("x")
+    await atelier.workflows.rename(workflow.id, "y")
+    await atelier.workflows.set_pinned(workflow.id, True)
+    await atelier.workflows.delete(workflow.id)
+    await atelier.workflows.undo_delete(workflow.id)
+    await atelier.workflows.purge(workflow.id)
+    assert heard == [("workflow", workflow.id)] * 6
 
 
 async def test_a_deleted_workflow_can_be_restored_until_it_is_purged(open_atelier: Opener, clock: ManualClock) -> None:
@@ -123,17 +122,16 @@ async def test_workflows_deleted_long_ago_are_purged_behind_newer_rows(
             await atelier.workflows.get(old.id)
 
 
-async def test_a_copy_gets_a_unique_title(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        first = await atelier.workflows.create("Plan")
-        text = await atelier.workflows.export(first.id)
+async def test_a_copy_gets_a_unique_title(monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    first = await atelier.workflows.create("Plan")
+    text = await atelier.workflows.export(first.id)
 
-        async def no_list(**only: object) -> list[Workflow]:
-            raise AssertionError("an import reads no workflow but its own")
+    async def no_list(**only: object) -> list[Workflow]:
+        raise AssertionError("an import reads no workflow but its own")
 
-        monkeypatch.setattr(atelier.repos.workflows, "list", no_list)
-        names = [(await atelier.workflows.import_(text)).workflow.name for _time in range(2)]
-        assert len({"Plan", *names}) == 3
+    monkeypatch.setattr(atelier.repos.workflows, "list", no_list)
+    names = [(await atelier.workflows.import_(text)).workflow.name for _time in range(2)]
+    assert len({"Plan", *names}) == 3
 
 
 async def test_purging_deletes_every_row_and_the_report_files(open_atelier: Opener) -> None:
@@ -156,7 +154,7 @@ async def test_deleting_stops_the_run(open_atelier: Opener) -> None:
         workflow = await atelier.workflows.create("x")
         run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT)
         await atelier.workflows.delete(workflow.id)
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+        assert await stored_status(atelier, run_id) is RunStatus.CANCELLED
 
 
 async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelier: Opener) -> None:
@@ -249,7 +247,7 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
 
 async def test_folder_archive_and_unread_mark_survive_a_restart_and_an_export(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        filed, plain, away = [(await atelier.workflows.create(name)).id for name in ("Filed", "Plain", "Away")]
+        filed, plain, away = [await create_workflow(atelier, name) for name in ("Filed", "Plain", "Away")]
         assert (await atelier.workflows.move(filed, "Nat\ud800ure")).collection == "Nat\ufffdure", "as pasted"
         await atelier.workflows.move(filed, " Nature ")
         await atelier.workflows.set_archived(away, True)

@@ -47,7 +47,7 @@ async def asked(atelier: Atelier, name: str = "Lead") -> Any:
 
 async def test_the_request_names_call_agent_and_reason(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Rhyme on tea.", tools=["CalculatorTool"])], "done"], Helper=["Tea."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier, approval="selective")
         event = await seen.until(ChunkType.VALIDATION_REQUIRED)
@@ -81,11 +81,11 @@ async def test_the_request_names_call_agent_and_reason(open_atelier: Opener) -> 
 
 async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_atelier: Opener) -> None:
     script: list[Step] = []
-    async with open_atelier(model_factory=Cast(Lead=script)) as atelier:
+    async with open_atelier(Cast(Lead=script)) as atelier:
         stored = await atelier.agents.save(worker("Archivist"))
         await atelier.agents.save(worker("Porter"))
     cast = Cast(Lead=[[delegate("d", stored.id), batch("b", (stored.id, "Dust the shelves."), ("Porter", "Sleep."))]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _workflow, run_id = await begin(atelier, approval="selective")
         await atelier.runs.wait(run_id)
         one, many = await atelier.approvals.pending()
@@ -109,7 +109,7 @@ async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: Appr
         ApprovalMode.EDIT: ["SpawnAgentTool"],
         ApprovalMode.PLAN: [],
     }
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
         workflow_id, run_id = await begin(atelier, approval=mode)
         for tool in expected[mode]:
@@ -131,7 +131,7 @@ async def test_a_delegated_agents_mode_is_the_stricter_one(
     open_atelier: Opener, own: str, parents: str, asks: bool
 ) -> None:
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=[[calculate()], "42"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ALL)
         await atelier.agents.save(worker("Poet", approval=own))
         _, run_id = await begin(atelier, approval=parents)
@@ -146,7 +146,7 @@ async def test_a_delegated_agents_mode_is_the_stricter_one(
 
 async def test_a_sub_agent_gets_an_edited_prompt_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Say yes.")], "done"], Helper=["No."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, approval="manual")
         request = await asked(atelier)
         await atelier.approvals.approve(request.id, arguments={**request.arguments, "prompt": "Say no."})
@@ -160,7 +160,7 @@ async def test_a_sub_agent_gets_an_edited_prompt_and_its_parent_is_informed(open
 async def test_a_call_through_invoke_tool_is_edited_inside_it(open_atelier: Opener) -> None:
     inner = {"tool_name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "1+1"}}
     cast = Cast(Lead=[[call("invoke_tool", "i", **inner)], "done"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ALL)
         _, run_id = await begin(atelier, approval="manual", tool_mode=ToolMode.INVOKE)
         request = await asked(atelier)
@@ -172,7 +172,7 @@ async def test_a_call_through_invoke_tool_is_edited_inside_it(open_atelier: Open
 
 async def test_a_refusal_reaches_the_model_with_its_reason_and_nothing_ran(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("one"), calculate("two")], "I do without."], Helper=["never"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="selective")
         await atelier.approvals.reject((await asked(atelier)).id, "Too expensive.")
         await completed(atelier, run_id)
@@ -187,7 +187,7 @@ async def test_a_refusal_reaches_the_model_with_its_reason_and_nothing_ran(open_
 
 async def test_calls_before_the_pending_one_run_and_those_after_it_wait(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[calculate("a", "1+1"), spawn("b"), calculate("c", "2+2")], "done"], Helper=["r"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, approval="selective")
         await atelier.runs.wait(run_id)
         assert [body.call_id for body in await bodies(atelier, run_id, ToolCallStarted)] == ["a"]
@@ -203,7 +203,7 @@ async def test_an_approval_for_the_run_covers_later_calls_and_sub_agents_and_no_
         Lead=[[calculate("a")], [calculate("b")], [spawn()], "done", [calculate("d")], "again"],
         Helper=[[calculate("c")], "r"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ALL)
         workflow_id, run_id = await begin(atelier, approval="manual")
         await atelier.approvals.approve((await asked(atelier)).id, scope=ApprovalScope.RUN)
@@ -219,7 +219,7 @@ async def test_an_approval_for_the_run_covers_later_calls_and_sub_agents_and_no_
 
 async def test_an_approval_for_the_run_covers_the_calls_waiting_next_to_it(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s1", "One"), spawn("s2", "Two")], "done"], One=["1"], Two=["2"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _workflow, run_id = await begin(atelier, approval="selective")
         await atelier.runs.wait(run_id)
         first, second = await atelier.approvals.pending()
@@ -231,7 +231,7 @@ async def test_an_approval_for_the_run_covers_the_calls_waiting_next_to_it(open_
 
 async def test_an_approval_in_a_sub_agent_does_not_cover_its_parent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], [calculate("mine")], "done"], Helper=[[calculate()], "r"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ALL)
         _, run_id = await begin(atelier, approval="manual")
         await atelier.approvals.approve((await asked(atelier)).id)
@@ -242,7 +242,7 @@ async def test_an_approval_in_a_sub_agent_does_not_cover_its_parent(open_atelier
 
 async def test_a_reused_call_id_inherits_nothing(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[calculate("same", "1+1")], [calculate("same", "2+2")], "done"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(approvals=ALL)
         _, run_id = await begin(atelier, approval="manual")
         first = await asked(atelier)
@@ -256,11 +256,11 @@ async def test_a_reused_call_id_inherits_nothing(open_atelier: Opener) -> None:
 
 
 async def test_a_request_waits_across_a_restart_and_is_decided_once(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=Cast(Lead=[[spawn()]])) as atelier:
+    async with open_atelier(Cast(Lead=[[spawn()]])) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         await atelier.runs.wait(run_id)
     again = Cast(Lead=["done"], Helper=["r"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         assert await atelier.runs.recovery.resume_all() == []
         (request,) = await atelier.approvals.pending(workflow_id)
         await atelier.approvals.approve(request.id)
@@ -278,7 +278,7 @@ async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Op
         if point == "after_commit:approval_decided":
             reached.set()
 
-    async with open_atelier(model_factory=Cast(Lead=[[spawn()]], Helper=["r"]), fault=fault) as atelier:
+    async with open_atelier(Cast(Lead=[[spawn()]], Helper=["r"]), fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         request = await asked(atelier)
         deciding = asyncio.create_task(atelier.approvals.approve(request.id))
@@ -286,7 +286,7 @@ async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Op
         await atelier.runs.close()
         await asyncio.gather(deciding, return_exceptions=True)
     again = Cast(Lead=["done"], Helper=["r"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await atelier.runs.recovery.resume_all()
         await completed(atelier, run_id)
         assert await atelier.approvals.pending(workflow_id) == []
@@ -294,7 +294,7 @@ async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Op
 
 async def test_an_impossible_call_needs_no_approval(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt=" ")], [call("MemoryTool", "m", operation="list")], [call("nothing", "n")], "done"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         await completed(atelier, run_id)
         assert await atelier.approvals.list(workflow_id) == []
@@ -314,7 +314,7 @@ async def test_reading_waiting_and_talking_never_need_approval(open_atelier: Ope
             end,
         ],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         await completed(atelier, run_id)
         assert await atelier.approvals.list(workflow_id) == []
@@ -333,7 +333,7 @@ async def test_one_sub_agent_that_waits_for_approval_does_not_block_the_others(o
         Poet=ScriptedModel([by_prompt] * 4),
         Deep=["deep"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         await atelier.agents.save(worker("Poet", tools=("SpawnAgentTool",), approval="manual"))
         workflow_id, run_id = await begin(atelier, approval="auto")
@@ -363,7 +363,7 @@ async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(
     open_atelier: Opener, wrong: Any, code: str
 ) -> None:
     cast = Cast(Lead=[[wrong], "Then not."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Ada"))
         _, run_id = await begin(atelier, approval="selective")
         await completed(atelier, run_id)

@@ -7,7 +7,7 @@ import json
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.attachments.reading import text_file
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.team.conftest import Cast, lead, spawn, worker
 from tests.helpers.tool_calls import tool_call
 
@@ -20,12 +20,12 @@ async def test_all_sub_agents_read_what_was_attached_to_the_first_message(open_a
     first = ScriptedModel([[spawn("s", "Helper")], "done"])
     helper = ScriptedModel(["kept", reading("1", "notes.txt"), [spawn("t", "Deep")], "read"])
     deep = ScriptedModel([reading("2", "notes.txt"), reading("3", "other.txt"), "read, too"])
-    async with open_atelier(model_factory=Cast(Lead=first, Helper=helper, Deep=deep)) as atelier:
+    async with open_atelier(Cast(Lead=first, Helper=helper, Deep=deep)) as atelier:
         other = await atelier.workflows.create()
         kept, asked = [text_file("other.txt", "not yours")], [text_file("notes.txt", "The sea is blue.")]
-        await atelier.runs.wait(await atelier.runs.send(other.id, "Keep", agent=worker("Helper"), attachments=kept))
+        await send_and_wait(atelier, other.id, "Keep", agent=worker("Helper"), attachments=kept)
         workflow = await atelier.workflows.create()
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Look", agent=lead(), attachments=asked))
+        await send_and_wait(atelier, workflow.id, "Look", agent=lead(), attachments=asked)
     assert "read_attachment" not in [tool.name for tool in first.requests[0].tools], "it was given all of it"
     for model in (helper, deep):
         request = model.requests[model is helper]
@@ -42,8 +42,8 @@ async def test_all_sub_agents_read_what_was_attached_to_the_first_message(open_a
 
 async def test_a_parent_without_attachments_passes_none_on(open_atelier: Opener) -> None:
     helper = ScriptedModel(["ok"])
-    async with open_atelier(model_factory=Cast(Lead=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
+    async with open_atelier(Cast(Lead=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
         workflow = await atelier.workflows.create()
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go", agent=lead()))
+        await send_and_wait(atelier, workflow.id, "Go", agent=lead())
     assert "read_attachment" not in [tool.name for tool in helper.requests[0].tools]
     assert "Attached to" not in helper.requests[0].messages[0].content

@@ -51,7 +51,7 @@ async def test_a_share_is_reserved_and_the_unused_part_returned(open_atelier: Op
         Lead=[says("", spawn("a"), tokens=100), says("", spawn("b"), tokens=100), says("done", tokens=100)],
         Helper=[says("one", tokens=50), says("two", tokens=50)],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await completed(atelier, run_id)
         # 1000 - 100 of its own; then 1000 - 200 - 50 of the first one.
@@ -65,7 +65,7 @@ async def test_a_batch_divides_the_remainder(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", batch("b", *(("Poet", "x"),) * 4), tokens=100), says("done")], Poet=[says("v", tokens=10)] * 4
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Poet", budget=Budget(max_seconds=30)))
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=9))
         await atelier.runs.wait(run_id)
@@ -79,7 +79,7 @@ async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Open
         Lead=[says("", spawn(wait=False), tokens=100), says("", calculate(), tokens=100), says("done"), says("all")],
         Helper=["r"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await completed(atelier, run_id)
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [450]
@@ -94,7 +94,7 @@ async def test_a_smaller_requested_share_is_granted_and_a_larger_one_is_not(open
         ],
         Helper=[says("1", tokens=5), says("2", tokens=5)],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await atelier.runs.wait(run_id)
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [20, 885]
@@ -102,7 +102,7 @@ async def test_a_smaller_requested_share_is_granted_and_a_larger_one_is_not(open
 
 async def test_an_exhausted_budget_is_reported_and_nobody_starts(open_atelier: Opener) -> None:
     cast = Cast(Lead=[says("", spawn(), tokens=1000)])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         # The call has its result; another request to the model would exceed the limit.
         row = await atelier.runs.wait(run_id)
@@ -139,7 +139,7 @@ async def start_capped(atelier: Atelier) -> tuple[str, str, str]:
 
 
 async def test_a_limit_pauses_its_own_sub_agent_and_raising_it_resumes(open_atelier: Opener, capped: Cast) -> None:
-    async with open_atelier(model_factory=capped) as atelier:
+    async with open_atelier(capped) as atelier:
         seen = Recorder(atelier)
         _, run_id, poor = await start_capped(atelier)
         reached = await seen.until(ChunkType.LIMIT_REACHED)
@@ -164,7 +164,7 @@ async def test_more_for_a_grandchild_is_more_for_all_its_ancestors(open_atelier:
         Middle=[says("", spawn("t", "Deep", budget={"max_tokens": 50}), tokens=10), says("m", tokens=10)],
         Deep=[says("", calculate(), tokens=50), says("d", tokens=50)],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=90))
         await atelier.runs.wait(run_id)
         rows = await team_rows(atelier, workflow_id)
@@ -178,7 +178,7 @@ async def test_more_for_a_grandchild_is_more_for_all_its_ancestors(open_atelier:
 
 
 async def test_at_its_limit_a_sub_agent_can_finish_with_what_there_is(open_atelier: Opener, capped: Cast) -> None:
-    async with open_atelier(model_factory=capped) as atelier:
+    async with open_atelier(capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.steering.resume(poor, finish=True)
         await completed(atelier, run_id)
@@ -187,7 +187,7 @@ async def test_at_its_limit_a_sub_agent_can_finish_with_what_there_is(open_ateli
 
 
 async def test_at_its_limit_a_sub_agent_can_be_stopped(open_atelier: Opener, capped: Cast) -> None:
-    async with open_atelier(model_factory=capped) as atelier:
+    async with open_atelier(capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.cancel(poor)
         await completed(atelier, run_id)
@@ -199,7 +199,7 @@ async def test_a_root_at_its_limit_finishes_with_the_existing_reports(open_ateli
     cast = Cast(
         Lead=[says("", spawn(wait=False), tokens=90), says("", calculate(), tokens=10), says("in short")], Helper=stuck
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=101))
         async with asyncio.timeout(20):
             await stuck.begun.wait()
@@ -220,7 +220,7 @@ async def test_time_is_each_runs_own_and_no_tokens_count_twice_for_the_root(open
         Middle=[says("", spawn("t", "Deep")), says("m")],
         Deep=[says("d")],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_tool_calls=10))
         await atelier.runs.wait(run_id)
         state = atelier.runs.state_of(run_id)
@@ -241,7 +241,7 @@ async def test_totals_include_everybody_while_they_work(open_atelier: Opener) ->
         Middle=[says("", spawn("t", "Deep"), tokens=10), says("m", tokens=1000)],
         Deep=[says("d", tokens=100)],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -269,7 +269,7 @@ async def test_later_stages_of_a_plan_share_the_remainder_at_that_time(open_atel
         Lead=[says("", plan("p", *actions), tokens=100), says("done")],
         Action_1=[says("1", tokens=200)], Action_2=[says("2", tokens=100)], Action_3=[says("3", tokens=10)],
     )  # fmt: skip
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         await atelier.runs.wait(run_id)
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, ChildStarted))] == [450, 450, 600]

@@ -14,7 +14,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, wait_for_event
 from tests.engine.runs.sample_runs import Blocking
 from tests.engine.team.conftest import (
     TOOLS,
@@ -59,7 +59,7 @@ def deep_team() -> tuple[Cast, list[Stuck]]:
 
 async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_atelier: Opener) -> None:
     cast, models = deep_team()
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(*models)
         rows = await team_rows(atelier, workflow_id)
@@ -84,11 +84,10 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
 async def test_a_tool_of_a_sub_agent_is_stopped_with_its_root(open_atelier: Opener) -> None:
     tool = Blocking()
     cast = Cast(Lead=[[spawn()], "no"], Helper=[[call("blocking", "h")], "no"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(tool)
         workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "blocking"))
-        async with asyncio.timeout(20):
-            await tool.running.wait()
+        await wait_for_event(tool.running)
         await atelier.runs.cancel(run_id)
         rows = await team_rows(atelier, workflow_id)
         assert tool.cancelled
@@ -110,7 +109,7 @@ async def test_usage_of_descendants_counts_for_the_stopped_run(open_atelier: Ope
             return self._models.pop(0).stream(request)
 
     cast = Cast(Lead=[[spawn("s", "Middle")], "told"], Middle=[[spawn("t", "Deep")], "no"], Deep=Deep())
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(stuck)
         await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Middle"].id)
@@ -133,7 +132,7 @@ async def test_a_waiting_sub_agent_is_stopped_like_an_active_one(open_atelier: O
     }[waits]
     cast = Cast(Lead=[[spawn()], "no"], Helper=[asked, "no"])
     mode = {"approval": "manual"}.get(waits, "auto")
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         config = lead(approval=mode) if waits != "paused" else lead()
         workflow = await atelier.workflows.create()
@@ -169,7 +168,7 @@ async def test_a_waiting_sub_agent_is_stopped_like_an_active_one(open_atelier: O
 
 async def test_a_stopped_sub_agents_question_is_closed_and_its_parent_continues(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "Without it, then."], Helper=[[ask_user()], "no"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.USER_QUESTION_START)
@@ -183,7 +182,7 @@ async def test_a_stopped_sub_agents_question_is_closed_and_its_parent_continues(
 async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) -> None:
     stuck = Stuck()
     cast = Cast(Lead=[[spawn()], "Something new."], Helper=stuck)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(stuck)
         second = await atelier.runs.send(workflow_id, "Forget it.", agent=lead(), strategy=Dispatch.TERMINATE)
@@ -211,7 +210,7 @@ async def test_finishing_stops_all_background_work_in_parallel(open_atelier: Ope
     first, second = Lingering(), Lingering()
     both_begin = [spawn("a", "One", wait=False), spawn("b", "Two", wait=False)]
     cast = Cast(Lead=[both_begin, "Wait.", [call("task_complete", "t", summary="Enough.")]], One=first, Two=second)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(first, second)
         await atelier.runs.steering.message(run_id, "Enough now.")
@@ -236,7 +235,7 @@ async def test_a_sub_agent_that_ends_while_being_stopped_is_reported_to_its_pare
             ).handle.run_id
             caught.append(asyncio.ensure_future(atelier.runs.cancel(run_id)))
 
-    async with open_atelier(model_factory=cast, fault=fault) as atelier:
+    async with open_atelier(cast, fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await completed(atelier, run_id)
@@ -253,7 +252,7 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
         Middle=[[spawn("t", "Deep", wait=False)], RuntimeError("it fell over")],
         Deep=stuck,
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await completed(atelier, run_id)
@@ -289,7 +288,7 @@ async def test_a_sub_agent_that_starts_while_all_are_stopped_is_stopped_too(open
                 stopping.append(asyncio.ensure_future(atelier.runs.cancel(root.handle.run_id)))
 
     starts: list[str] = []
-    async with open_atelier(model_factory=cast, fault=fault) as atelier:
+    async with open_atelier(cast, fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await atelier.runs.wait(run_id)

@@ -18,7 +18,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, wait_for_event
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows
 from tests.helpers.manual_clock import ManualClock
 
@@ -51,10 +51,9 @@ async def pass_time(clock: ManualClock, seconds: float, done: asyncio.Task[Any] 
 async def test_an_inactive_sub_agent_is_ended_with_its_partial_work(open_atelier: Opener) -> None:
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         await pass_time(clock, TIMEOUT - CHECK)
         assert stuck.open == 1
@@ -74,10 +73,9 @@ async def test_an_inactive_sub_agent_is_ended_with_its_partial_work(open_atelier
 async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> None:
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         for _ in range(TIMEOUT // CHECK + 2):
             await pass_time(clock, CHECK, waiting)
@@ -95,7 +93,7 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
 async def test_an_occasional_word_keeps_it_alive(open_atelier: Opener) -> None:
     clock, slow = ManualClock(), Dripping()
     cast = Cast(Lead=[[spawn()], "done"], Helper=slow)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.SUB_AGENT_START)
@@ -113,7 +111,7 @@ async def test_an_occasional_word_keeps_it_alive(open_atelier: Opener) -> None:
 async def test_waiting_for_a_person_or_for_others_is_not_inactivity(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.USER_QUESTION_START)
@@ -140,7 +138,7 @@ async def test_a_delay_requested_by_the_server_is_not_inactivity(open_atelier: O
             yield ReplyDone(reply=ChatReply(content="There."))
 
     cast = Cast(Lead=[[spawn()], "done"], Helper=Waiting())
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         seen = Recorder(atelier)
         _, run_id = await begin(atelier)
         await seen.until(ChunkType.RETRY)
@@ -162,7 +160,7 @@ async def test_waiting_for_a_silent_tool_is_not_inactivity(open_atelier: Opener)
         return "An egg."
 
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("brood")], "Hatched."])
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         atelier.registry.register(brood)
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "brood"))
@@ -187,7 +185,7 @@ async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> Non
         # The busy team's own silence does not matter here.
         await atelier.settings.update(workflows_running=1, inactivity_s=10 * TIMEOUT)
 
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         await one_slot(atelier)
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
@@ -195,8 +193,7 @@ async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> Non
         await atelier.runs.wait(run_id)
         other = await atelier.workflows.create()
         busy = await atelier.runs.send(other.id, "Go.", agent=lead(name="Busy"))
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         (question,) = await atelier.questions.pending()
         await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         await pass_time(clock, 2 * TIMEOUT)
@@ -216,10 +213,9 @@ async def test_a_hanging_sub_agent_ends_with_all_its_descendants(open_atelier: O
             return turns.pop(0).stream(request)
 
     cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=Middle(), Deep=deep)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await top.begun.wait()
+        await wait_for_event(top.begun)
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         for _ in range(TIMEOUT // CHECK + 2):
             deep.words.put_nowait("alive ")
@@ -235,10 +231,9 @@ async def test_one_that_cannot_be_ended_now_is_ended_later(
 ) -> None:
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         cancel, refused = LiveRuns.cancel, 0
 
         async def full(runs: LiveRuns, *given: Any) -> None:

@@ -10,7 +10,7 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted_model import Step
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
-from tests.engine.conftest import Opener, completed
+from tests.engine.conftest import Opener, completed, status_after
 from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, team_rows, worker
 
 
@@ -25,7 +25,7 @@ def greedy(request: ChatRequest) -> Step:
 async def test_greedy_parallel_sub_agents_stay_within_the_common_limit(open_atelier: Opener) -> None:
     cap = 60_000
     cast = Cast(Lead=[[batch("b", *(("Greedy", "x"),) * 5)], "done"], Greedy=[greedy] * 100)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Greedy", tools=("CalculatorTool",), max_tokens=4000))
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=cap))
         async with asyncio.timeout(60):
@@ -46,9 +46,9 @@ async def test_greedy_parallel_sub_agents_stay_within_the_common_limit(open_atel
 
 async def test_the_last_reply_gets_the_remainder_and_raising_the_limit_continues_the_run(open_atelier: Opener) -> None:
     cast = Cast(Lead=[greedy, greedy, "done"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, tools=("CalculatorTool",), max_tokens=4000, budget=Budget(max_tokens=7000))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         model = cast.models["Lead"]
         first, second = (request.max_tokens for request in model.requests)
         assert first == 4000
@@ -62,9 +62,9 @@ async def test_the_last_reply_gets_the_remainder_and_raising_the_limit_continues
 
 async def test_a_last_answer_requested_at_the_limit_is_given(open_atelier: Opener) -> None:
     cast = Cast(Lead=["in short"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=300))
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert await status_after(atelier, run_id) is RunStatus.PAUSED
         assert cast.models["Lead"].requests == []
         await atelier.runs.steering.resume(run_id, finish=True)
         await completed(atelier, run_id)

@@ -8,7 +8,7 @@ from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.answer_web_sources import used
 from atelier_desk.tools.base import Effect, Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import CORE
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.team.conftest import Cast, call, lead, spawn
 
 
@@ -38,11 +38,10 @@ async def test_a_parents_answer_lists_the_pages_its_descendants_read(open_atelie
         Child=[[spawn("b", "Grandchild", tools=["Looks"])], "It is so."],
         Grandchild=[looked, "It is so, says https://named.org/a ."],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(Looks())
         workflow = await atelier.workflows.create()
-        run_id = await atelier.runs.send(workflow.id, "Work.", agent=lead(tools=("Looks", "SpawnAgentTool")))
-        await atelier.runs.wait(run_id)
+        await send_and_wait(atelier, workflow.id, "Work.", agent=lead(tools=("Looks", "SpawnAgentTool")))
         entries = await atelier.workflows.transcript(workflow.id)
         parts = [part for entry in entries for each in entry.calls for part in each.parts]
         assert [each.url for each in used("The answer.", parts)] == ["https://read.org/", "https://named.org/a"]

@@ -13,7 +13,7 @@ from atelier_desk.domain.events.run import ChildAnswered
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, wait_for_event
 from tests.engine.team.conftest import (
     Cast,
     Stuck,
@@ -36,7 +36,7 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
         Lead=[[spawn()], answering("The blue one."), "done"],
         Helper=[[ask_parent(message="Red or blue?")], "Blue, then."],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await completed(atelier, run_id)
@@ -65,7 +65,7 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
 async def test_the_user_answers_in_place_of_the_parent(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     cast = Cast(Lead=[[spawn()], "Let me think.", "Now I know."], Helper=[[ask_parent()], "Blue, then."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
@@ -89,7 +89,7 @@ async def test_the_user_answers_in_place_of_the_parent(open_atelier: Opener) -> 
 
 async def test_a_parent_that_does_not_answer_leaves_the_decision_to_its_child(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "I will not answer.", "Fine."], Helper=[[ask_parent()], "I took red."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier)
         await completed(atelier, run_id)
     told = cast.result("Helper")
@@ -106,7 +106,7 @@ async def test_in_a_batch_the_others_continue_and_every_report_arrives(open_atel
 
     tasks = [("Poet", "Say."), ("Poet", "Ask."), ("Poet", "Say.")]
     cast = Cast(Lead=[[batch("b", *tasks)], answering("Yes."), "done"], Poet=[by_prompt] * 4)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Poet"))
         _, run_id = await begin(atelier)
         await completed(atelier, run_id)
@@ -131,7 +131,7 @@ async def test_two_questions_are_answered_in_one_reply(open_atelier: Opener) -> 
         Poet=[[ask_parent()], "p"],
         Painter=[[ask_parent()], "q"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         for name in ("Poet", "Painter"):
             await atelier.agents.save(worker(name))
         _, run_id = await begin(atelier)
@@ -147,7 +147,7 @@ async def test_a_question_from_the_background_reaches_the_parent(open_atelier: O
         Helper=[[ask_parent()], "Blue, then."],
     )
     cast.models["Helper"].gate = gate = asyncio.Event()
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         _, run_id = await begin(atelier)
         await seen.until(ChunkType.MESSAGE, content="Nothing to do.")
@@ -163,7 +163,7 @@ async def test_waiting_for_the_one_that_waits_for_the_answer_is_refused(open_ate
         return [join("j", cast.result()["questions"][0]["child_id"])]
 
     cast = Cast(Lead=[[spawn()], wait_for_it, "I give up.", "done"], Helper=[[ask_parent()], "I decided."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier)
         await completed(atelier, run_id)
     refused = cast.results()[1]
@@ -183,7 +183,7 @@ async def test_a_question_through_two_generations_reaches_one_parent_at_a_time(o
         ],
         Deep=[[ask_parent("p", "What now?")], "deep done"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier)
         await completed(atelier, run_id)
     assert cast.result("Deep")["answer"] == "Passed on: From the top."
@@ -212,15 +212,14 @@ async def test_a_redirected_sub_agent_no_longer_asks(open_atelier: Opener) -> No
 
     cast = Cast(Lead=[[spawn()], "I cannot answer that.", "In the end."], Helper=Turns())
     lead_gate = asyncio.Event()
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
         cast.models["Lead"].gate = lead_gate
         child = (await team_rows(atelier, workflow_id))["Helper"]
         await atelier.runs.steering.message(child.id, "Take the red one.", Dispatch.REDIRECT)
-        async with asyncio.timeout(10):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         with pytest.raises(ConflictError):
             await atelier.runs.answering.answer_child(child.id, "Too late.")
         lead_gate.set()
@@ -233,7 +232,7 @@ async def test_a_redirected_sub_agent_no_longer_asks(open_atelier: Opener) -> No
 
 async def test_a_sub_agents_question_to_the_user_names_all_its_ancestors(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         event = await seen.until(ChunkType.USER_QUESTION_START)

@@ -15,7 +15,7 @@ PLANNERS = ["list_tool_sections", "plan_actions"]
 
 async def led(open_atelier: Opener, cast: Cast, **changes: Any) -> list[dict[str, Any]]:
     """The results of the leading agent's calls."""
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier, **changes)
         await atelier.runs.wait(run_id)
     cast.complete()

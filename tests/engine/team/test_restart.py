@@ -22,7 +22,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, stored_status, wait_for_event
 from tests.engine.team.conftest import (
     Cast,
     Stuck,
@@ -71,7 +71,7 @@ async def test_an_interrupted_batch_continues_where_it_was(open_atelier: Opener)
         Painter=painter,
         Quick=["fast"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         for name in ("Poet", "Painter", "Quick"):
             await atelier.agents.save(worker(name))
@@ -80,7 +80,7 @@ async def test_an_interrupted_batch_continues_where_it_was(open_atelier: Opener)
         await asyncio.gather(poet.begun.wait(), painter.begun.wait())
     assert (poet.open, painter.open) == (0, 0)
     again = Cast(Lead=["done"], Poet=["A verse."], Painter=["A picture."])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         assert (await team_rows(atelier, workflow_id))["Quick"].status is RunStatus.COMPLETED
         await finish(atelier, workflow_id)
     again.complete()
@@ -110,7 +110,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
         "parent": lambda seen: seen.until(ChunkType.SUB_AGENT_QUESTION),
         "children": lambda seen: deep.begun.wait(),
     }
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, _run_id = await begin(atelier, approval="manual" if waits == "approval" else "auto")
         if waits == "approval":
@@ -124,7 +124,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
     again = Cast(
         Lead=[answering("Blue."), "done"] if waits == "parent" else ["done"], Helper=after, Deep=["deep report"]
     )
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await atelier.runs.recovery.resume_all()
         if waits == "user":
             (question,) = await atelier.questions.pending()
@@ -145,12 +145,11 @@ async def test_a_plan_continues_with_its_current_stage(open_atelier: Opener) -> 
     second = Stuck(())
     actions = [{"description": text} for text in ("One", "Two", "Three")]
     cast = Cast(Lead=[[plan("p", *actions, strategy="sequential")]], Action_1=["first"], Action_2=second)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, _ = await begin(atelier)
-        async with asyncio.timeout(20):
-            await second.begun.wait()
+        await wait_for_event(second.begun)
     again = Cast(Lead=["done"], Action_2=["second"], Action_3=["third"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await finish(atelier, workflow_id)
     again.complete()
     assert [entry["result"] for entry in again.result()["results"]] == ["first", "second", "third"]
@@ -162,15 +161,14 @@ async def test_partial_text_is_stored_and_the_time_in_between_is_not_working_tim
     clock = ManualClock()
     stuck = Stuck(("Half ", "a verse"))
     cast = Cast(Lead=[[spawn(budget={"max_seconds": 100})]], Helper=stuck)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, _ = await begin(atelier)
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         child = (await team_rows(atelier, workflow_id))["Helper"]
         await atelier.repos.journal.save_partial(child.id, workflow_id, "m", content="Half a verse", reasoning="")
     await clock.advance(3600)
     again = Cast(Lead=["done"], Helper=["A whole one."])
-    async with open_atelier(model_factory=again, clock=clock) as atelier:
+    async with open_atelier(again, clock=clock) as atelier:
         await finish(atelier, workflow_id)
         cut, resumed = await bodies(atelier, child.id, RunResumed, ReplyCutOff)
         assert isinstance(resumed, RunResumed)
@@ -184,19 +182,18 @@ async def test_an_individually_paused_run_stays_paused_and_the_others_continue(o
     free = Stuck(("b",))
     cast = Cast(Lead=[[batch("b", ("Held", "x"), ("Free", "y"))]], Held=[[calculate()], "no"], Free=free)
     cast.models["Held"].gate = gate = asyncio.Event()
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         for name in ("Held", "Free"):
             await atelier.agents.save(worker(name))
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await free.begun.wait()
+        await wait_for_event(free.begun)
         child = (await team_rows(atelier, workflow_id))["Held"]
         await atelier.runs.steering.pause(child.id)
         gate.set()
         await seen.until(ChunkType.RUN_STATUS, status="paused")
     again = Cast(Lead=["done"], Held=["held"], Free=["free"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await atelier.runs.recovery.resume_all()
         async with asyncio.timeout(20):
             await atelier.runs.wait(run_id)
@@ -215,14 +212,13 @@ async def test_a_paused_team_stays_paused(open_atelier: Opener) -> None:
     """The pause of a sub-agent in the middle of a step had not been stored when the program ended."""
     stuck = Stuck(("a",))
     cast = Cast(Lead=[[spawn()]], Helper=stuck)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         await atelier.runs.steering.pause(run_id)
         assert (await team_rows(atelier, workflow_id))["Lead"].status is RunStatus.PAUSED
     again = Cast(Lead=["done"], Helper=["report"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         assert await atelier.runs.recovery.resume_all() == []
         assert again.models["Helper"].requests == []
         await atelier.runs.steering.resume(run_id)
@@ -232,15 +228,15 @@ async def test_a_paused_team_stays_paused(open_atelier: Opener) -> None:
 
 async def test_a_limit_of_a_sub_agent_still_waits_for_its_owner(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(budget={"max_tool_calls": 1})]], Helper=[[calculate("a", "1+1")], [calculate("b", "2+2")]])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         child = (await team_rows(atelier, workflow_id))["Helper"]
         assert child.status is RunStatus.PAUSED
     again = Cast(Lead=["done"], Helper=["report"])
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await atelier.runs.recovery.resume_all()
-        assert (await atelier.repos.runs.get(child.id)).status is RunStatus.PAUSED
+        assert await stored_status(atelier, child.id) is RunStatus.PAUSED
         live = await atelier.runs.live.load(child.id)
         assert live.handle.current.pause is PauseReason.LIMIT
         await atelier.runs.steering.resume(child.id, raise_limits={LimitKind.TOOL_CALLS: 1})
@@ -270,12 +266,11 @@ async def test_a_restart_at_every_commit_of_a_team(open_atelier: Opener, when: s
         return "done" if any(m.role.value == "tool" for m in request.messages) else [spawn()]
 
     cast = Cast(Lead=[leader] * 9, Helper=[script] * 9)
-    async with open_atelier(model_factory=cast, fault=fault) as atelier:
+    async with open_atelier(cast, fault=fault) as atelier:
         workflow_id, _ = await begin(atelier)
-        async with asyncio.timeout(20):
-            await reached.wait()
+        await wait_for_event(reached)
     again = Cast(Lead=[leader] * 9, Helper=[script] * 9)
-    async with open_atelier(model_factory=again) as atelier:
+    async with open_atelier(again) as atelier:
         await finish(atelier, workflow_id)
         rows = await team_rows(atelier, workflow_id)
         assert {row.status for row in rows.values()} == {RunStatus.COMPLETED}

@@ -13,7 +13,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import Step
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, status_after, wait_for_event
 from tests.engine.team.conftest import (
     TOOLS,
     Cast,
@@ -40,7 +40,7 @@ async def led(opener: Opener, cast: Cast, *others: Any, **changes: Any) -> str:
         for other in others:
             await atelier.agents.save(other)
         _workflow_id, run_id = await begin(atelier, **changes)
-        return str((await atelier.runs.wait(run_id)).status)
+        return str(await status_after(atelier, run_id))
 
 
 async def test_a_sub_agent_gets_its_prompt_and_nothing_else(open_atelier: Opener) -> None:
@@ -62,7 +62,7 @@ async def test_a_sub_agent_gets_its_prompt_and_nothing_else(open_atelier: Opener
 
 async def test_delegated_work_is_done_with_the_agents_own_instructions(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=[[calculate()], "42 it is."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         poet = await atelier.agents.save(worker("Poet", system_prompt="You are the poet."))
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -122,7 +122,7 @@ async def test_a_batch_plan_runs_independent_actions_together_and_continues_afte
     last: dict[str, object] = {"description": "c", "depends_on": [0, 1]}
     actions: list[dict[str, object]] = [{"description": "a"}, {"description": "b"}, last]
     cast = Cast(Lead=[[plan("p", *actions)], "done"], Action_1=first, Action_2=second, Action_3=["made do"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await first.begun.wait()
@@ -138,7 +138,7 @@ async def test_a_batch_plan_runs_independent_actions_together_and_continues_afte
 async def test_everything_at_once(open_atelier: Opener) -> None:
     stuck = {f"Action_{n}": Stuck(()) for n in range(1, 4)}
     cast = Cast(Lead=[[plan("p", *({"description": d} for d in "abc"), strategy="all_at_once")], "done"], **stuck)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         _, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await asyncio.gather(*(model.begun.wait() for model in stuck.values()))
@@ -192,15 +192,14 @@ async def test_terminate_closes_the_model_stream_and_returns_the_partial_work(op
     children: list[str] = []
 
     async def helper_speaks(atelier: Atelier, workflow_id: str) -> None:
-        async with asyncio.timeout(20):
-            await stuck.begun.wait()
+        await wait_for_event(stuck.begun)
         children.append((await team_rows(atelier, workflow_id))["Helper"].id)
 
     def stop(request: Any) -> Step:
         return [call("SpawnAgentTool", "t", operation="terminate", child_id=children[0])]
 
     cast = Cast(Lead=[[spawn(wait=False)], "It works.", stop, "done"], Helper=stuck)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await helper_speaks(atelier, workflow_id)
         await atelier.runs.steering.message(run_id, "Stop it.", Dispatch.QUEUE)
@@ -234,7 +233,7 @@ async def test_at_the_maximum_depth_no_sub_agents_are_offered_or_started(open_at
         Two=[[spawn("c", "Three")], "two"],
         Three=[[spawn("d", "Four")], "three"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         rows = await team_rows(atelier, workflow_id)
@@ -256,7 +255,7 @@ async def test_at_the_maximum_depth_no_sub_agents_are_offered_or_started(open_at
 @pytest.mark.parametrize("depth", [0, 1])
 async def test_the_owner_sets_the_maximum_depth_of_sub_agents(open_atelier: Opener, depth: int) -> None:
     cast = Cast(Lead=[[spawn("a", "One")], "done"], One=["one"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.settings.update(max_depth=depth)
         _, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -294,7 +293,7 @@ async def test_an_impossible_request_is_refused_with_what_is_possible(
     open_atelier: Opener, asked: Any, code: str, named: str
 ) -> None:
     cast = Cast(Lead=[[asked], "done"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Poet"))
         await atelier.agents.save(worker("Passing", lifecycle="temporary"))
         config = lead(mcp_servers=("files",), tools=(*TOOLS, "wait_parent"))
@@ -309,7 +308,7 @@ async def test_an_impossible_request_is_refused_with_what_is_possible(
 
 async def test_an_unknown_provider_is_refused_before_anything_starts(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=["x"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Poet"))
         _, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -328,7 +327,7 @@ async def test_sixteen_active_sub_agents_are_too_many_and_an_end_frees_a_slot(op
     )
     gate = asyncio.Event()
     cast.models["Helper_0"].gate = gate
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.MESSAGE, content="Waiting.")
@@ -350,7 +349,7 @@ async def test_sixteen_active_sub_agents_are_too_many_and_an_end_frees_a_slot(op
 async def test_a_message_of_the_user_reaches_only_the_addressed_sub_agent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=["first thought", "second thought"])
     cast.models["Helper"].gate = gate = asyncio.Event()
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.SUB_AGENT_START)
@@ -368,7 +367,7 @@ async def test_a_message_of_the_user_reaches_only_the_addressed_sub_agent(open_a
 
 async def test_the_stream_reports_a_sub_agent_in_its_parents_name(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s", "Helper", "Count to two.")], "done"], Helper=[[calculate()], "two"])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -413,7 +412,7 @@ async def test_a_sub_agents_structured_result_reaches_its_parents_model_with_its
             "All found. 42",
         ],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await completed(atelier, run_id)
         (stored,) = await atelier.repos.reports.list(workflow_id)
@@ -436,7 +435,7 @@ async def test_a_structured_result_survives_a_bad_end(open_atelier: Opener, ends
     }
     steps: list[Any] = [[hand_over("The first half.", "result")], last[ends]]
     cast = Cast(Lead=[[spawn()], "done"], Helper=steps)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         if ends == "terminate":
             async with asyncio.timeout(20):
@@ -452,7 +451,7 @@ async def test_a_structured_result_survives_a_bad_end(open_atelier: Opener, ends
 async def test_a_long_result_is_stored_so_that_its_parent_can_read_it_completely(open_atelier: Opener) -> None:
     text = "x" * 40_000
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[hand_over(text, "result")], "Done."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await completed(atelier, run_id)
         (stored,) = await atelier.repos.reports.list(workflow_id)

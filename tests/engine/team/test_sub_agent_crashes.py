@@ -18,7 +18,7 @@ from atelier_desk.llm.scripted_model import Step
 from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.support import logs
 from atelier_desk.tools.base import Outcome, ToolContext
-from tests.engine.conftest import Opener, Recorder, completed
+from tests.engine.conftest import Opener, Recorder, completed, send_and_wait, wait_for_event
 from tests.engine.runs.sample_runs import Blocking
 from tests.engine.team.conftest import (
     TOOLS,
@@ -62,7 +62,7 @@ async def in_time(clock: ManualClock, work: asyncio.Task[Any]) -> Any:
 
 async def test_a_crashing_tool_is_an_error_only_for_its_agent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("crash")], "I noticed."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(Crash())
         _, run_id = await begin(atelier, tools=(*TOOLS, "crash"))
         await completed(atelier, run_id)
@@ -74,7 +74,7 @@ async def test_a_crashing_tool_is_an_error_only_for_its_agent(open_atelier: Open
 async def test_a_repeatable_request_is_retried(open_atelier: Opener, failures: int) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[calculate()], *[busy()] * failures, "There."])
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
         await in_time(clock, asyncio.create_task(atelier.runs.wait(run_id)))
         child = (await team_rows(atelier, workflow_id))["Helper"]
@@ -93,7 +93,7 @@ async def test_a_repeatable_request_is_retried(open_atelier: Opener, failures: i
 async def test_there_are_at_most_three_attempts(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()] * limits.REPLY_ATTEMPTS)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
         await in_time(clock, asyncio.create_task(atelier.runs.wait(run_id)))
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR
@@ -104,7 +104,7 @@ async def test_there_are_at_most_three_attempts(open_atelier: Opener) -> None:
 
 async def test_a_permanent_error_is_not_retried(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy(recoverable=False)])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         child = (await team_rows(atelier, workflow_id))["Helper"]
@@ -116,7 +116,7 @@ async def test_a_permanent_error_is_not_retried(open_atelier: Opener) -> None:
 async def test_a_success_in_between_resets_the_count(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy(), busy(), [calculate()], busy(), busy(), "There."])
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         _, run_id = await begin(atelier)
         await in_time(clock, asyncio.create_task(atelier.runs.wait(run_id)))
     assert cast.result()["report"] == "There."
@@ -126,7 +126,7 @@ async def test_a_success_in_between_resets_the_count(open_atelier: Opener) -> No
 async def test_stopping_while_waiting_for_the_next_attempt(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()])
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.RETRY)
@@ -184,14 +184,13 @@ async def test_after_three_failures_an_agent_is_blocked_for_a_minute(open_atelie
     for number in range(9):
         steps += [[delegate(f"d{number}", "Poet")], "noted"]
     cast = Cast(Lead=steps, Poet=answers)
-    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+    async with open_atelier(cast, clock=clock) as atelier:
         poet = await atelier.agents.save(worker("Poet"))
         workflow = await atelier.workflows.create()
         breakers = atelier.runs.teams.breakers
 
         async def ask() -> tuple[str, BreakerState]:
-            run_id = await atelier.runs.send(workflow.id, "Go.", agent=lead())
-            await atelier.runs.wait(run_id)
+            await send_and_wait(atelier, workflow.id, "Go.", agent=lead())
             return str(cast.result().get("code", "ok")), breakers._breakers[poet.id].state
 
         closed, open_ = BreakerState.CLOSED, BreakerState.OPEN
@@ -226,7 +225,7 @@ async def test_failures_of_one_agent_do_not_block_another(open_atelier: Opener) 
         Painter=["fine"],
         Helper=["fine"],
     )
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         poet = await atelier.agents.save(worker("Poet"))
         await atelier.agents.save(worker("Painter"))
         _, run_id = await begin(atelier)
@@ -238,12 +237,11 @@ async def test_failures_of_one_agent_do_not_block_another(open_atelier: Opener) 
 async def test_a_stopped_agent_counts_neither_as_failure_nor_as_success(open_atelier: Opener) -> None:
     stuck = Stuck()
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"] * 3, Poet=stuck)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         poet = await atelier.agents.save(worker("Poet"))
         for _ in range(3):
             workflow_id, run_id = await begin(atelier)
-            async with asyncio.timeout(20):
-                await stuck.begun.wait()
+            await wait_for_event(stuck.begun)
             stuck.begun.clear()
             await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Poet"].id)
             await atelier.runs.wait(run_id)
@@ -260,7 +258,7 @@ async def test_a_start_that_could_not_be_stored_does_not_use_up_the_trial(open_a
             raise StorageError("disk_full", code="disk_full")
 
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=["fine"])
-    async with open_atelier(model_factory=cast, clock=clock, fault=fault) as atelier:
+    async with open_atelier(cast, clock=clock, fault=fault) as atelier:
         poet = await atelier.agents.save(worker("Poet"))
         breaker = atelier.runs.teams.breakers._of(poet.id, poet.config)
         for _ in range(3):
@@ -300,7 +298,7 @@ async def test_the_root_run_is_named_in_every_event_row_and_log_line(open_atelie
     handler = Handler()
     logging.getLogger("atelier_desk").addHandler(handler)
     try:
-        async with open_atelier(model_factory=cast) as atelier:
+        async with open_atelier(cast) as atelier:
             seen = Recorder(atelier)
             atelier.registry.register(Crash())
             workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "crash"))

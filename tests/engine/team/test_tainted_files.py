@@ -143,7 +143,7 @@ class Team:
 @pytest.fixture
 async def team(open_atelier: Opener, root: Path) -> AsyncIterator[Team]:
     cast = Cast(Lead=[])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await prepare(atelier, root)
         yield Team(atelier, cast, root)
 
@@ -231,13 +231,13 @@ async def test_undo_restores_the_file_without_its_mark(team: Team) -> None:
 
 async def test_marks_survive_the_workflow_and_the_program(open_atelier: Opener, root: Path) -> None:
     cast = Cast(Lead=[])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await prepare(atelier, root)
         team = Team(atelier, cast, root)
         await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET))
         for workflow in await atelier.workflows.list():
             await atelier.workflows.purge(workflow.id)
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(Sends())
         assert await Team(atelier, cast, root).reads(call("read_file", "r", path="notes.md")) == OUTSIDE
 

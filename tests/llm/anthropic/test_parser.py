@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from contextlib import suppress
 from typing import Any
@@ -12,21 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import FinishReason, ReplyDone
+from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.error_conversion import ErrorLocation
+from tests.helpers.error_codes import raises_code
 from tests.helpers.servers.anthropic import FakeAnthropic, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
-from tests.llm.provider_requests import JSON, ask, joined
+from tests.llm.provider_requests import JSON, ask, cut_at, parsed_deltas, reply_of
 
 
 def parsed(*pieces: bytes) -> Any:
-    parser = MessageParser(ask(), ErrorLocation("Anthropic"))
-    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
-    assert isinstance(deltas[-1], ReplyDone)
-    reply = deltas[-1].reply
-    assert joined(deltas) == (reply.content, reply.reasoning)
-    return reply
+    return reply_of(parsed_deltas(MessageParser(ask(), ErrorLocation("Anthropic")), pieces))
 
 
 def stream_bytes(**fields: Any) -> bytes:
@@ -50,8 +45,7 @@ END = event("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": {"o
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
 def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
-    places = sorted(cuts | {0, len(STREAM)})
-    assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
+    assert parsed(*cut_at(STREAM, cuts)) == WHOLE
 
 
 def test_the_deltas_and_the_reply() -> None:
@@ -78,9 +72,8 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
 
 def test_a_reply_without_its_end_mark_is_complete_after_the_stop_reason() -> None:
     assert parsed(stream_bytes(end_mark=False)) == WHOLE
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "truncated"):
         parsed(stream_bytes(end_mark=False, finish=None))
-    assert caught.value.code == "truncated"
 
 
 def test_unknown_events_are_ignored() -> None:
@@ -149,9 +142,8 @@ def test_other_answers(body: bytes, code: str | None) -> None:
     if code is None:
         assert parsed(body).content == ""
         return
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         parsed(body)
-    assert caught.value.code == code
 
 
 NAMES = st.sampled_from(

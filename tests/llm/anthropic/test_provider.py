@@ -10,6 +10,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.anthropic import FakeAnthropic, error_body, model_entry
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -458,9 +459,8 @@ async def test_errors_in_the_middle_of_a_stream(
     anthropic_server.script(
         Reply(text="a long reply", midway_error={"error": {"type": kind, "message": message}}, error_after=3)
     )
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         await send(chat, model=MODEL, retry=False)
-    assert caught.value.code == code
 
 
 async def test_temporary_errors_are_retried(anthropic_server: FakeAnthropic, chat: Any, clock: ManualClock) -> None:

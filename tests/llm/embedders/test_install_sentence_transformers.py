@@ -18,6 +18,7 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.knowledge.embedder_factory import create_embedder
 from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.llm.secrets import KeyVault
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.knowledge.missing_embedding_server import no_server
 
@@ -74,9 +75,10 @@ async def test_an_embedder_is_refused_until_installed_and_the_set_up_keeps_it(
 ) -> None:
     wheel(index)
     (tmp_path / ".ready").write_text(json.dumps({"inputs": "x", "extras": ["ocr"]}))
-    with pytest.raises(ProviderError, match=r"not installed.*make setup EXTRAS=sentence-transformers") as refused:
+    with raises_code(
+        ProviderError, "embedder_missing", match=r"not installed.*make setup EXTRAS=sentence-transformers"
+    ):
         await chosen(clock)
-    assert refused.value.code == "embedder_missing"
     said: list[str] = []
     await install_sentence_transformers.install(said.append)
     assert any(line.startswith("Installing collected packages: sentence-transformers") for line in said)
@@ -97,9 +99,8 @@ async def test_a_pip_failure_is_reported_with_advice(
 ) -> None:
     if needs is not None:
         wheel(index, needs)
-    with pytest.raises(ProviderError, match=said) as failed:
+    with raises_code(ProviderError, "install_failed", match=said):
         await install_sentence_transformers.install(lambda _line: None)
-    assert failed.value.code == "install_failed"
     with pytest.raises(ProviderError):
         await chosen(clock)
 

@@ -12,6 +12,7 @@ from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.fake_embeddings import vector_of
 from tests.helpers.servers.mistral import FakeMistral
@@ -117,16 +118,14 @@ async def test_texts_longer_than_the_models_window_are_cut(ollama_server: FakeOl
 async def test_invalid_vectors_are_a_bad_response(openai_server: FakeOpenAI, clock: ManualClock, answer: Any) -> None:
     made = await embedder("openai", openai_server.url, clock, dimension=8)
     openai_server.script(Failure(200, answer))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_response"):
         await made.embed(["x"])
-    assert caught.value.code == "bad_response"
 
 
 async def test_errors_and_retries(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     openai_server.script(Failure(401, {"error": {"message": "no"}}))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "auth"):
         await embedder("openai", openai_server.url, clock)
-    assert caught.value.code == "auth"
     made = await embedder("openai", openai_server.url, clock, dimension=8)
     openai_server.script(Failure(503, {"error": "loading"}))
     task = asyncio.create_task(made.embed(["x"]))

@@ -11,6 +11,7 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.embedders.sentence_transformers_embedder import SentenceTransformersEmbedder
+from tests.helpers.error_codes import raises_code
 
 FAKE = Path(__file__).with_name("fake_sentence_transformers.py")
 
@@ -57,17 +58,15 @@ async def test_parallel_calls_get_their_own_answers(embedder: SentenceTransforme
 async def test_texts_that_cannot_be_embedded_are_an_error_and_the_next_call_works(
     embedder: SentenceTransformersEmbedder,
 ) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "embedder_failed") as caught:
         await embedder.embed(["fail"])
-    assert caught.value.code == "embedder_failed"
     assert "cannot embed this" in str(caught.value)
     assert (await embedder.embed(["fine"])).shape == (1, 4)
 
 
 async def test_a_process_that_dies_is_an_error_and_is_restarted(embedder: SentenceTransformersEmbedder) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "embedder_gone") as caught:
         await embedder.embed(["die"])
-    assert caught.value.code == "embedder_gone"
     assert caught.value.recoverable
     assert (await embedder.embed(["fine"])).shape == (1, 4)
 
@@ -88,9 +87,8 @@ async def test_a_model_that_cannot_be_loaded_is_reported_with_the_reason(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     embedder = SentenceTransformersEmbedder("wrong")
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "embedder_model") as caught:
         await embedder.embed(["x"])
-    assert caught.value.code == "embedder_model"
     assert "offline=1" in str(caught.value)
     await embedder.aclose()
 
@@ -99,9 +97,8 @@ async def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatc
     (tmp_path / "sentence_transformers.py").write_text("raise ImportError('no such library')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     embedder = SentenceTransformersEmbedder("some-model")
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "embedder_missing") as caught:
         await embedder.embed(["x"])
-    assert caught.value.code == "embedder_missing"
     assert "EXTRAS=sentence-transformers" in str(caught.value)
 
 

@@ -10,6 +10,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, ToolSpec, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.google import FakeGoogle, error_body, model_entry
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -452,9 +453,8 @@ async def test_errors_in_the_middle_of_a_stream(
     google_server: FakeGoogle, chat: Any, status: int, message: str, code: str
 ) -> None:
     google_server.script(Reply(text="a long reply", midway_error=error_body(status, message), error_after=2))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         await send(chat, model=MODEL, retry=False)
-    assert caught.value.code == code
 
 
 async def test_temporary_errors_are_retried(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:

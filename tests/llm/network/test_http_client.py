@@ -19,6 +19,7 @@ from atelier_desk.llm.network import http_client
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url, is_loopback
 from atelier_desk.llm.network.retry import RetryPolicy
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, Reply
@@ -100,9 +101,8 @@ async def test_a_server_that_never_answers_is_a_timeout(
     await clock.advance(Timeouts().first_s - 1)
     assert not task.done()
     await clock.advance(1)
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "timeout"):
         await task
-    assert caught.value.code == "timeout"
     assert len(openai_server.requests) == 1
 
 
@@ -139,9 +139,8 @@ async def test_redirects_are_not_followed(openai_server: FakeOpenAI, chat: Any) 
 
 
 async def test_numbers_that_are_not_json_are_refused(chat: Any) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "bad_request"):
         await chat.http.json("POST", "/x", {"a": float("nan")})
-    assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize(
@@ -159,9 +158,8 @@ async def test_numbers_that_are_not_json_are_refused(chat: Any) -> None:
     ],
 )
 def test_bad_base_urls(url: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with raises_code(UsageError, "base_url") as caught:
         checked_base_url(url)
-    assert caught.value.code == "base_url"
     assert "pw" not in str(caught.value)
 
 

@@ -11,6 +11,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import RetryDelta, RetryDue, TextDelta
 from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, retryable
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Failure, Reply
@@ -41,9 +42,8 @@ async def test_delays_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualCl
 
 async def test_the_number_of_attempts_is_limited(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(*[Failure(503, {"error": "busy"})] * 5)
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "overloaded"):
         await run(clock, chat.stream(ask()))
-    assert caught.value.code == "overloaded"
     assert len(openai_server.requests) == 5
 
 
@@ -144,14 +144,13 @@ async def test_an_unreachable_server(clock: ManualClock) -> None:
         url = gone.url
     chat = provider("openai", url, clock)
     found: list[RetryDelta] = []
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, "unreachable"):
         async for delta in chat.stream(ask()):
             if isinstance(delta, RetryDue):
                 continue
             assert isinstance(delta, RetryDelta)
             found.append(delta)
             await asyncio.gather(clock.settle(), _advance(clock, delta))
-    assert caught.value.code == "unreachable"
     assert [delta.attempt for delta in found] == [2, 3, 4, 5]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from contextlib import suppress
 from typing import Any
@@ -12,21 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import FinishReason, ReplyDone
+from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.openai_responses.parser import ResponseParser
+from tests.helpers.error_codes import raises_code
 from tests.helpers.servers.openai_responses import FakeResponses, event
 from tests.helpers.servers.scripted_http_server import Call, Reply
-from tests.llm.provider_requests import JSON, ask, joined
+from tests.llm.provider_requests import JSON, ask, cut_at, parsed_deltas, reply_of
 
 
 def parsed(*pieces: bytes) -> Any:
-    parser = ResponseParser(ask(), ErrorLocation("OpenAI"))
-    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
-    assert isinstance(deltas[-1], ReplyDone)
-    reply = deltas[-1].reply
-    assert joined(deltas) == (reply.content, reply.reasoning)
-    return reply
+    return reply_of(parsed_deltas(ResponseParser(ask(), ErrorLocation("OpenAI")), pieces))
 
 
 def stream_bytes(**fields: Any) -> bytes:
@@ -49,8 +44,7 @@ END = event(
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
 def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
-    places = sorted(cuts | {0, len(STREAM)})
-    assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
+    assert parsed(*cut_at(STREAM, cuts)) == WHOLE
 
 
 def test_the_deltas_and_the_reply() -> None:
@@ -135,9 +129,8 @@ def test_other_answers(body: bytes, code: str | None) -> None:
     if code is None:
         assert parsed(body).content == ""
         return
-    with pytest.raises(ProviderError) as caught:
+    with raises_code(ProviderError, code):
         parsed(body)
-    assert caught.value.code == code
 
 
 KINDS = st.sampled_from(

@@ -10,6 +10,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai_responses import FakeResponses, error_body
 from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
@@ -404,9 +405,8 @@ async def test_errors_in_the_middle_of_a_stream(
         responses_server.script(Reply(raw=f"data: {json.dumps(event)}\n\n".encode()))
     else:
         responses_server.script(Reply(text="a long reply", midway_error={**error, "param": None}, error_after=5))
-    with pytest.raises(ProviderError, match="it broke off") as caught:
+    with raises_code(ProviderError, code, match="it broke off"):
         await send(chat, model=MODEL, retry=False)
-    assert caught.value.code == code
 
 
 async def test_temporary_errors_are_retried(responses_server: FakeResponses, chat: Any, clock: ManualClock) -> None:

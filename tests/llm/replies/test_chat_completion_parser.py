@@ -16,7 +16,7 @@ from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.replies.chat_completion_parser import ChatCompletionParser, usage_of
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.scripted_http_server import Call, Reply
-from tests.llm.provider_requests import JSON, arguments, ask, joined
+from tests.llm.provider_requests import JSON, arguments, ask, joined, parsed_deltas
 
 EVENTS = b"".join(
     FakeOpenAI.event(FakeOpenAI(), json.dumps(chunk, ensure_ascii=False))
@@ -33,7 +33,7 @@ EVENTS = b"".join(
 
 def parsed(pieces: list[bytes]) -> tuple[tuple[str, str], dict[int, str], ChatReply]:
     parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
-    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+    deltas = parsed_deltas(parser, pieces)
     last = deltas[-1]
     assert isinstance(last, ReplyDone)
     assert not any(isinstance(delta, (TextDelta, ToolCallDelta)) and not delta.model_dump() for delta in deltas)
@@ -63,7 +63,7 @@ def test_nonsense_is_an_answer_or_a_provider_error(values: list[Any], whole: boo
         body = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
     parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
     try:
-        deltas = [delta for piece in body for delta in parser.feed(piece)] + parser.close()
+        deltas = parsed_deltas(parser, body)
     except ProviderError:
         return
     assert isinstance(deltas[-1], ReplyDone)

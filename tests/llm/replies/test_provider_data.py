@@ -21,6 +21,7 @@ from atelier_desk.llm.message_order import arrange
 from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
@@ -124,9 +125,8 @@ async def test_a_refusal_that_nothing_repairs_is_reported(openai_server: FakeOpe
     chat = provider("openai", openai_server.url, clock)
     body = {"error": {"message": "Function call is missing a thought_signature in functionCall parts.", "code": 400}}
     openai_server.script(*[Failure(400, body)] * 3)
-    with pytest.raises(ProviderError) as raised:
+    with raises_code(ProviderError, "bad_request"):
         await send(chat, "a", called("c"), result("c"))
-    assert raised.value.code == "bad_request"
     assert openai_server.steps == [], "three requests, no more"
 
 

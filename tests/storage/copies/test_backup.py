@@ -32,6 +32,7 @@ from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.storage.child_programs import run
 from tests.storage.copies.killed_restores import check_killed_restore, fill
@@ -166,9 +167,8 @@ async def test_a_folder_that_is_a_mount_point_is_refused_before_any_preparation(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
-    with pytest.raises(StorageError, match="mounted disk") as caught:
+    with raises_code(StorageError, "mounted", match="mounted disk"):
         await restore(made.path, datadir)
-    assert caught.value.code == "mounted"
     assert not list(datadir.root.glob("*ing-*"))
     async with await Store.open(datadir.database) as store:
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
@@ -178,9 +178,8 @@ async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "disk_full"):
         await restore(made.path, datadir)
-    assert caught.value.code == "disk_full"
     assert not list(datadir.root.glob("*ing-*"))
     async with await Store.open(datadir.database) as store:
         assert (await store.counts())["workflow"] == 1
@@ -203,9 +202,8 @@ async def test_restore_replaces_a_damaged_database(made: BackupInfo, datadir: Da
 
 async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "locked"):
             await restore(made.path, datadir)
-        assert caught.value.code == "locked"
         assert (await store.counts())["workflow"] == 1
 
 
@@ -436,12 +434,10 @@ async def test_a_damaged_backup_is_refused_and_nothing_changes(
 ) -> None:
     assert callable(damage)
     damage(made.path)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await verify(made.path)
-    assert caught.value.code == "damaged"
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await restore(made.path, datadir)
-    assert caught.value.code == "damaged"
     async with await Store.open(datadir.database) as store:
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
     assert not list(datadir.root.glob("*ing-*"))
@@ -454,26 +450,23 @@ async def test_a_backup_that_lacks_rows_is_refused(made: BackupInfo, tmp_path: P
 
 
 async def test_a_backup_of_a_newer_program_is_refused(made: BackupInfo, tmp_path: Path) -> None:
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "newer_schema"):
         await verify(rewrite(made.path, tmp_path / "newer.zip", format=99))
-    assert caught.value.code == "newer_schema"
 
 
 async def test_names_that_leave_the_folder_are_refused(made: BackupInfo, tmp_path: Path) -> None:
     with zipfile.ZipFile(made.path, "a") as archive:
         archive.writestr("../../escaped", "x")
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await verify(made.path)
-    assert caught.value.code == "damaged"
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip at all"])
 async def test_other_files_are_no_backups(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.zip").write_bytes(content)
     for path in (tmp_path / "x.zip", tmp_path / "missing.zip"):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "damaged"):
             await verify(path)
-        assert caught.value.code == "damaged"
 
 
 async def test_an_existing_file_is_never_overwritten(made: BackupInfo, datadir: DataDir) -> None:

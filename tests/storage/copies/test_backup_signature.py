@@ -26,6 +26,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.helpers.backup_inspection_cache import inspected_once
 from tests.helpers.database_templates import PlaceDatabase
+from tests.helpers.error_codes import raises_code
 
 Change = Callable[[dict[str, Any], dict[str, bytes]], None]
 
@@ -128,9 +129,8 @@ async def test_a_modified_or_unsigned_backup_is_refused_unless_declared_foreign(
     assert not (await verify(path, datadir.root)).own
     assert not backup_signature.made_here(path, datadir.root, MANIFEST, MANIFEST_BYTES)
     before = sorted(each.name for each in datadir.root.iterdir())
-    with pytest.raises(StorageError, match="--from-elsewhere") as refused:
+    with raises_code(StorageError, "from_elsewhere", match="--from-elsewhere"):
         await restore(path, datadir)
-    assert refused.value.code == "from_elsewhere"
     assert sorted(each.name for each in datadir.root.iterdir()) == before, "nothing was changed"
     assert not (await restore(path, datadir, from_elsewhere=True)).own
     assert backup_signature.marked(datadir.root) == backup_signature.GRANTS
@@ -230,7 +230,6 @@ async def test_a_foreign_database_with_active_definitions_is_refused(template: D
     await engine.close()
     async with await Store.open(foreign.database, fsync=False) as store:
         await backup.create(store, foreign, foreign.backups / "evil.zip")
-    with pytest.raises(StorageError, match="contains definitions that Atelier did not create") as caught:
+    with raises_code(StorageError, "damaged", match="contains definitions that Atelier did not create"):
         await restore(foreign.backups / "evil.zip", here, from_elsewhere=True)
-    assert caught.value.code == "damaged"
     assert not here.database.exists(), "nothing was put in place"

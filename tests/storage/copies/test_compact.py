@@ -23,6 +23,7 @@ from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 from tests.storage.child_programs import content, run
 from tests.storage.samples.unpack_sample import read_rows, rows_of, unpack
 
@@ -121,14 +122,12 @@ async def test_both_databases_are_opened_anew_while_they_are_read(
 
 async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     async with await Store.open(datadir.database):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "locked"):
             await compact(datadir)
-        assert caught.value.code == "locked"
     before = content(datadir.root)
     monkeypatch.setattr(database_preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "disk_full"):
         await compact(datadir)
-    assert caught.value.code == "disk_full"
     assert content(datadir.root) == before
 
 

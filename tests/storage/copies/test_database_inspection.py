@@ -16,6 +16,7 @@ from atelier_desk.storage.copies.database_inspection import inspect
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 from tests.storage.damaged_databases import ROWS, closed_database, flip, killed_database, only
 
 
@@ -30,9 +31,8 @@ async def test_the_rows_are_counted(tmp_path: Path, real_start: None) -> None:
 async def test_reading_detects_damage_that_opening_does_not(tmp_path: Path) -> None:
     await closed_database(tmp_path / "database")
     flip(0.4)(only(tmp_path / "database", "*.sst"))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await inspect(tmp_path / "database")
-    assert caught.value.code == "damaged"
 
 
 async def test_reading_verifies_the_reports_next_to_it(datadir: DataDir) -> None:
@@ -50,15 +50,13 @@ async def test_reading_verifies_the_reports_next_to_it(datadir: DataDir) -> None
 async def test_an_aborted_helper_means_damage(tmp_path: Path) -> None:
     killed_database(tmp_path / "database")
     flip(0.5)(only(tmp_path / "database", "*.manifest"))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await inspect(tmp_path / "database")
-    assert caught.value.code == "damaged"
 
 
 async def test_a_directory_without_a_database_is_not_opened(tmp_path: Path) -> None:
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "missing_manifest"):
         await inspect(tmp_path)
-    assert caught.value.code == "missing_manifest"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,9 +75,8 @@ async def test_a_failure_of_the_helper_itself_is_not_reported_as_damage(
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise ImportError('this installation is broken')")
     monkeypatch.setattr(module, "environment", lambda: {**os.environ, "PYTHONPATH": str(broken.parent)})
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "query") as caught:
         await inspect(tmp_path / "database")
-    assert caught.value.code == "query"
     assert "this installation is broken" in str(caught.value)
 
 

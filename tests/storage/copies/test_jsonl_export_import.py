@@ -33,6 +33,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.journal_commit import Commit
+from tests.helpers.error_codes import raises_code
 from tests.storage.model_strategies import JSON, TIMES
 from tests.storage.samples.unpack_sample import SAMPLES, versions
 
@@ -156,9 +157,8 @@ async def test_an_export_of_a_newer_version_is_refused(store: Store, tmp_path: P
         folder = tmp_path / f"newer {next(iter(change))}"
         folder.mkdir()
         (folder / jsonl_export_import.MANIFEST).write_text(json.dumps({**manifest, **change}))
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "newer_schema"):
             await jsonl_export_import.import_jsonl(store, folder)
-        assert caught.value.code == "newer_schema"
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,8 @@ async def test_a_damaged_export_leaves_the_database_empty(repos: Repositories, t
         listed["counts"]["strange" if kind == "unknown table" else "x; DELETE workflow"] = 1
         manifest.write_text(json.dumps(listed))
     async with await Store.open(None) as store:
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "damaged"):
             await jsonl_export_import.import_jsonl(store, folder)
-        assert caught.value.code == "damaged"
         assert sum(count for table, count in (await store.counts()).items() if table != "schema_version") == 0
 
 
@@ -241,9 +240,8 @@ async def test_modified_files_are_refused_until_their_line_is_removed(repos: Rep
         assert (other_dir.tools / "mine.py").read_text() == "mine"
         assert (other_dir.attachments / "a.png").read_bytes() == b"picture"
         other = Repositories(store, other_dir)
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "damaged_file"):
             await other.reports.read(workflow.id, "Plan")
-        assert caught.value.code == "damaged_file"
         await other.reports.accept(workflow.id, "Plan")
         assert await other.reports.read(workflow.id, "Plan") == "# Changed"
 

@@ -24,6 +24,7 @@ from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement, Store
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 from tests.storage.child_programs import content, run
 from tests.storage.samples.unpack_sample import Rows, rows_of, unpack, versions
@@ -150,9 +151,8 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_p
         (datadir.database / schema_version.FILE).unlink()
     before = content(datadir.root)
     for _ in range(2):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "older_schema") as caught:
             await Store.open(datadir.database)
-        assert caught.value.code == "older_schema"
         said = str(caught.value)
         for words in (
             f"format is {OLDEST - 1};",
@@ -173,9 +173,8 @@ async def test_a_backup_before_the_oldest_version_is_refused_and_replaces_nothin
     datadir = DataDir(tmp_path / "data").ensure()
     await (await Store.open(datadir.database)).close()
     before = content(datadir.root)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "older_schema") as caught:
         await restore(tmp_path / "older.zip", datadir, from_elsewhere=True)
-    assert caught.value.code == "older_schema"
     assert f"older.zip was made by an early version of Atelier (its format is {OLDEST - 1};" in str(caught.value)
     assert content(datadir.root) == before
 
@@ -264,9 +263,8 @@ async def test_tables_that_do_not_match_their_version_are_refused_unchanged(tmp_
     await migration_registry.Migrator(engine).run("REMOVE TABLE spent; REMOVE INDEX by_status ON run;")
     await engine.close()
     before = content(datadir.root)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "cannot_migrate") as caught:
         await Store.open(datadir.database)
-    assert caught.value.code == "cannot_migrate"
     assert "(run, spent)" in str(caught.value)
     assert content(datadir.root) == before
 
@@ -283,9 +281,8 @@ async def test_a_newer_database_is_refused_and_unchanged(tmp_path: Path, noted: 
         (datadir.database / schema_version.FILE).unlink()
     before = content(datadir.root)
     for _ in range(2):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "newer_schema") as caught:
             await Store.open(datadir.database)
-        assert caught.value.code == "newer_schema"
         assert str(datadir.database) in str(caught.value)
         assert "99" in str(caught.value)
         assert "Update Atelier" in str(caught.value)
@@ -296,9 +293,8 @@ async def test_a_version_file_that_contradicts_the_database_is_noticed(tmp_path:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     schema_version.note(datadir.database, migration_registry.latest())
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "start_again"):
         await Store.open(datadir.database)
-    assert caught.value.code == "start_again"
     async with await Store.open(datadir.database) as store:
         await check_content(store, datadir, rows)
 
@@ -308,9 +304,8 @@ async def test_an_upgrade_needs_room_for_three_copies(tmp_path: Path, monkeypatc
     before = content(folder / "data")
     room = MIN_FREE_BYTES + 3 * database_preflight.size_of(folder / "data" / "database") - 1
     monkeypatch.setattr(database_preflight, "free_bytes", lambda path: room)
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "disk_full"):
         await Store.open(folder / "data" / "database")
-    assert caught.value.code == "disk_full"
     assert content(folder / "data") == before
 
 

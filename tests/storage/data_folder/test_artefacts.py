@@ -11,6 +11,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.data_folder import atomic_files
 from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.storage.data_folder.datadir import DataDir
+from tests.helpers.error_codes import raises_code
 
 
 @pytest.fixture
@@ -32,9 +33,8 @@ async def test_a_damaged_or_missing_file_is_an_error(datadir: DataDir) -> None:
     part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
     path = datadir.attachments / "w1" / part.sha256
     path.write_bytes(b"bytez")
-    with pytest.raises(StorageError, match=r"a\.png") as raised:
+    with raises_code(StorageError, "damaged_file", match=r"a\.png"):
         await artefacts.read("w1", part)
-    assert raised.value.code == "damaged_file"
     path.unlink()
     with pytest.raises(StorageError):
         await artefacts.read("w1", part)
@@ -68,6 +68,5 @@ async def test_a_full_disk_is_reported_but_an_existing_file_needs_no_space(
     monkeypatch.setattr(atomic_files, "write_atomic", full)
     assert await artefacts.store("w1", "a", b"x", "") == part
     for attempt in (artefacts.store("w1", "b", b"y", ""), artefacts.copy("w1", "w2", part)):
-        with pytest.raises(StorageError) as raised:
+        with raises_code(StorageError, "disk_full"):
             await attempt
-        assert raised.value.code == "disk_full"

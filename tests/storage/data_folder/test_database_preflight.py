@@ -15,6 +15,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.copies.database_inspection import inspect
 from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 
 
 def test_an_empty_or_missing_directory_is_accepted_and_created(tmp_path: Path) -> None:
@@ -34,9 +35,8 @@ def test_content_without_a_manifest_is_refused(tmp_path: Path, left: str) -> Non
     (tmp_path / left).parent.mkdir(exist_ok=True)
     (tmp_path / left).write_bytes(b"x")
     (tmp_path / "manifest").mkdir()
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "missing_manifest") as caught:
         database_preflight.check(tmp_path)
-    assert caught.value.code == "missing_manifest"
     assert "backup restore" in str(caught.value)
 
 
@@ -68,9 +68,8 @@ async def test_a_clock_before_1970_is_refused(tmp_path: Path, monkeypatch: pytes
         pass
     monkeypatch.setattr(time, "time", lambda: -1.0)
     for attempt in (lambda: Store.open(directory), lambda: inspect(directory)):
-        with pytest.raises(StorageError, match="before 1970") as caught:
+        with raises_code(StorageError, "clock", match="before 1970"):
             await attempt()
-        assert caught.value.code == "clock"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
@@ -117,6 +116,5 @@ def test_where_no_room_can_be_reserved_it_is_filled(tmp_path: Path, monkeypatch:
     database_preflight.probe(tmp_path)
     assert written == [database_preflight.PROBE_BYTES]
     monkeypatch.setattr(os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
-    with pytest.raises(StorageError) as full:
+    with raises_code(StorageError, "disk_full"):
         database_preflight.probe(tmp_path)
-    assert full.value.code == "disk_full"

@@ -8,6 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
+from tests.helpers.error_codes import raises_code
 
 
 def test_the_subfolders_are_created_for_the_owner_only(tmp_path: Path) -> None:
@@ -31,9 +32,8 @@ def test_the_subfolders_are_created_for_the_owner_only(tmp_path: Path) -> None:
 
 def test_a_file_at_the_folders_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "read_only") as caught:
         DataDir(tmp_path / "data").ensure()
-    assert caught.value.code == "read_only"
     assert str(tmp_path / "data") in str(caught.value)
 
 

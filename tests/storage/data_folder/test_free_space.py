@@ -13,6 +13,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.free_space import free_bytes, free_files
+from tests.helpers.error_codes import raises_code
 
 
 def test_free_space_is_measured_at_the_nearest_existing_folder(tmp_path: Path) -> None:
@@ -29,9 +30,8 @@ def test_a_disk_without_inodes_is_distinguished_from_a_full_one(
 ) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=1000, f_favail=3))
     assert free_files(tmp_path) == 3
-    with pytest.raises(StorageError, match="inodes are used up: 3 left") as caught:
+    with raises_code(StorageError, "disk_full", match="inodes are used up: 3 left"):
         database_preflight.check(tmp_path / "database")
-    assert caught.value.code == "disk_full"
     for told in (
         database_errors.from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), tmp_path),
         database_errors.from_text("IO error: No space left on device", tmp_path),

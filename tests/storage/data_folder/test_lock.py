@@ -19,6 +19,7 @@ from atelier_desk.storage.data_folder.atomic_files import write_atomic
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 from tests.storage.child_programs import start
 from tests.storage.damaged_databases import closed_database
 
@@ -87,9 +88,8 @@ async def test_deleting_the_lock_file_does_not_let_a_second_process_in(datadir: 
         assert holder.stdout is not None
         assert (await asyncio.to_thread(holder.stdout.readline)).strip() == "open"
         (datadir.root / deleted).unlink(missing_ok=True)
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "locked"):
             await Store.open(datadir.database)
-        assert caught.value.code == "locked"
     finally:
         await asyncio.to_thread(holder.communicate, "end\n", 30)
 
@@ -100,9 +100,8 @@ async def test_a_restore_and_an_opening_do_not_touch_a_locked_folder(datadir: Da
     (datadir.root / "unpacking-1").mkdir()
     held = await FolderLock.acquire(datadir.root)
     for attempt in (Store.open(datadir.database), restore(tmp_path / "any.zip", datadir)):
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "locked"):
             await attempt
-        assert caught.value.code == "locked"
     held.release()
     assert sorted(path.name for path in datadir.root.glob("*ing-*")) == ["restoring-1", "unpacking-1"]
     assert not datadir.database.exists()
@@ -221,9 +220,8 @@ async def test_no_file_is_written_next_to_the_database_of_a_moved_folder(tmp_pat
         (tmp_path / "data").rename(tmp_path / "away")
         if way == "replaced":
             (tmp_path / "data").mkdir()
-        with pytest.raises(StorageError) as caught:
+        with raises_code(StorageError, "moved"):
             write_atomic(tmp_path / "data" / "reports" / "w" / "Plan.md", b"other")
-        assert caught.value.code == "moved"
         assert (way == "replaced") == (tmp_path / "data").exists()
         assert not list(tmp_path.glob("data/*"))
         assert (tmp_path / "away" / "reports" / "w" / "Plan.md").read_bytes() == b"text"

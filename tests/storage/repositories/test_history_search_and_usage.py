@@ -20,6 +20,7 @@ from atelier_desk.storage.search.full_text_index import SearchIndex
 from atelier_desk.storage.search.index_changes import Change
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
+from tests.helpers.error_codes import raises_code
 from tests.helpers.manual_clock import ManualClock
 
 pytestmark = pytest.mark.usefixtures("copied_databases")
@@ -248,9 +249,8 @@ async def test_no_index_is_created_in_what_replaced_a_moved_folder(
     repos = Repositories(store, datadir)
     datadir.root.rename(tmp_path / "aside")
     datadir.root.mkdir()
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "moved"):
         await repos.history.search("zebra")
-    assert caught.value.code == "moved"
     assert list(datadir.root.iterdir()) == []
     with pytest.raises(StorageError):
         await store.close()

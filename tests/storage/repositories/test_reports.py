@@ -16,6 +16,7 @@ from atelier_desk.storage.data_folder import atomic_files
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.error_codes import raises_code
 from tests.storage.child_programs import run
 
 
@@ -75,9 +76,8 @@ async def test_a_modified_file_is_refused_named_and_can_be_accepted(repos: Repos
     stored = await repos.reports.save(Report(workflow_id=workflow.id, name="My plan"), "tomatoes")
     path = repos.reports.path(workflow.id, "My plan")
     path.write_text("tomatoet")
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged_file") as caught:
         await repos.reports.read(workflow.id, "My plan")
-    assert caught.value.code == "damaged_file"
     assert str(path) in str(caught.value)
     assert f"atelier reports accept {workflow.id} 'My plan'" in str(caught.value)
     assert await repos.reports.read(workflow.id, "My plan", check=False) == "tomatoet"

@@ -13,6 +13,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing import lost_commit_detection
+from tests.helpers.error_codes import raises_code
 from tests.storage.damaged_databases import COMMITS, ROWS, closed_database, cut, flip, killed_database, only, write_rows
 
 
@@ -47,9 +48,8 @@ async def test_a_damaged_log_is_refused_with_the_number_of_lost_commits(
     copy: Path, damage: Callable[[Path], None]
 ) -> None:
     damage(only(copy, "*.wal"))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged") as caught:
         await Store.open(copy)
-    assert caught.value.code == "damaged"
     lost = caught.value.params["count"]
     assert isinstance(lost, int)
     assert 0 < lost <= ROWS + 1, "besides the rows, the first opening writes once"
@@ -80,9 +80,8 @@ async def test_an_unreadable_commit_file_proves_nothing(copy: Path, content: str
 async def test_a_damaged_manifest_gives_an_error_and_no_crash(copy: Path, part: float) -> None:
     """A flipped length makes the engine allocate gigabytes and abort; only the helper process dies."""
     flip(part)(only(copy, "*.manifest"))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await Store.open(copy)
-    assert caught.value.code == "damaged"
 
 
 @pytest.mark.parametrize("damage", [cut(10), Path.unlink], ids=["cut", "gone"])
@@ -104,9 +103,8 @@ async def test_a_damaged_table_file_gives_an_error_when_it_is_opened_or_read(
     directory = tmp_path / "database"
     await closed_database(directory)
     damage(only(directory, "*.sst"))
-    with pytest.raises(StorageError) as caught:
+    with raises_code(StorageError, "damaged"):
         await open_and_count(directory)
-    assert caught.value.code == "damaged"
 
 
 async def test_the_manifest_is_recorded_after_closing_and_after_a_kill(copy: Path, tmp_path: Path) -> None:

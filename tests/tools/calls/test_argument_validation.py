@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, closest, validate
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
+from tests.helpers.error_codes import raises_code
 
 REGISTRY = create_default_tool_registry()
 
@@ -17,9 +18,8 @@ REGISTRY = create_default_tool_registry()
 def problem(tool: str, **arguments: Any) -> str:
     found = REGISTRY.get_tool(tool)
     assert found is not None
-    with pytest.raises(InvalidArgumentsError) as caught:
+    with raises_code(InvalidArgumentsError, "invalid_arguments") as caught:
         validate(found, arguments)
-    assert caught.value.code == "invalid_arguments"
     return str(caught.value)
 
 

@@ -17,6 +17,7 @@ from atelier_desk.tools.files import document_text
 from atelier_desk.tools.files.document_text import NO_TEXT
 from atelier_desk.workspace.documents import pdf
 from atelier_desk.workspace.path_resolution import WorkspacePath
+from tests.helpers.error_codes import raises_code
 from tests.helpers.sample_documents import ALL, word
 from tests.tools.conftest import Calls
 from tests.tools.files.sample_pdf import document
@@ -85,9 +86,8 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path, real_start: Non
 
 def test_a_decompression_bomb_is_only_a_broken_document() -> None:
     bomb = document("end", extra=b" " * 80_000_000)
-    with pytest.raises(ToolError) as caught:
+    with raises_code(ToolError, "broken"):
         document_text.extracted(ToolError, "pdf", "a.pdf", bomb, 1, 1, 100)
-    assert caught.value.code == "broken"
 
 
 async def test_a_page_without_text_is_named(call: Calls, ws: Path) -> None:

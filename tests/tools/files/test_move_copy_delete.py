@@ -9,6 +9,7 @@ import pytest
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.calls.argument_validation import validate
+from tests.helpers.error_codes import raises_code
 from tests.tools.conftest import Calls
 
 
@@ -86,9 +87,8 @@ async def test_the_approval_shows_everything_a_call_would_affect(
         ("move_file", "exists", {"source": "note.md", "destination": "d/x"}),
         ("copy_file", "exists", {"source": "note.md", "destination": "d/x"}),
     ):
-        with pytest.raises(ToolError) as refused:
+        with raises_code(ToolError, code):
             seen(tool, **arguments)
-        assert refused.value.code == code
     assert sorted(each.name for each in ws.iterdir()) == ["d", "note.md"], "nothing was touched"
     monkeypatch.setattr("atelier_desk.domain.limits.COUNTED_FILES", 1)
     assert seen("delete_path", path="d", recursive=True)[0][3] == 1

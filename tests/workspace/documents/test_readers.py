@@ -13,6 +13,7 @@ from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents import markdown_output
 from atelier_desk.workspace.documents.extraction_process import READERS, answer
 from tests.helpers import sample_documents
+from tests.helpers.error_codes import raises_code
 from tests.helpers.sample_documents import ALL
 from tests.workspace.documents.expected_document_texts import SAID
 
@@ -179,9 +180,8 @@ def test_protected_and_outdated_documents_are_refused_with_advice(name: str) -> 
         (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
         (b"\xd0\xcf\x11\xe0", "old_format"),
     ):
-        with pytest.raises(Refused) as caught:
+        with raises_code(Refused, code):
             answer(data, kind, 1, 1, 100)
-        assert caught.value.code == code
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,8 @@ def test_protected_and_outdated_documents_are_refused_with_advice(name: str) -> 
     ],
 )
 def test_documents_with_encrypted_content_are_refused(name: str, data: object) -> None:
-    with pytest.raises(Refused) as caught:
+    with raises_code(Refused, "encrypted"):
         read(name, data())  # type: ignore[operator]
-    assert caught.value.code == "encrypted"
 
 
 def test_a_book_with_only_its_fonts_obfuscated_is_read() -> None:

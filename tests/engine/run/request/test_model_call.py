@@ -19,7 +19,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request import model_call
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import remember
-from tests.engine.conftest import Opener, Recorder
+from tests.engine.conftest import Opener, Recorder, month_cost, stored_status
 from tests.engine.runs.runs_on_fake_servers import is_chat
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
@@ -43,7 +43,7 @@ async def send(atelier: Atelier, provider: str, text: str) -> str:
 
 
 async def statuses(atelier: Atelier, runs: list[str]) -> list[RunStatus]:
-    return [(await atelier.repos.runs.get(run)).status for run in runs]
+    return [await stored_status(atelier, run) for run in runs]
 
 
 @pytest.mark.parametrize("first", ["free", "paid"])
@@ -91,7 +91,7 @@ async def test_nothing_is_sent_to_a_provider_disabled_while_the_request_is_prepa
         await atelier.runs.wait(run)
         assert await statuses(atelier, [run]) == [RunStatus.ERROR]
         assert not [each for each in server.requests if is_chat(each)]
-        assert (await atelier.usage.month()).spent == 0.0
+        assert await month_cost(atelier) == 0.0
         assert not month.in_flight, "what was set aside is free again"
 
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.results import Answer
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, send_and_wait
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.runs_without_driver import agent
 from tests.helpers.servers.misbehaving_mcp_stdio import tool
@@ -72,9 +72,8 @@ async def turn(
 ) -> tuple[str, list[dict[str, Any]]]:
     """The workflow and the results of the calls of a turn."""
     if workflow_id is None:
-        workflow_id = (await atelier.workflows.create()).id
-    run_id = await atelier.runs.send(workflow_id, text, agent=config(**fields))
-    await atelier.runs.wait(run_id)
+        workflow_id = await create_workflow(atelier)
+    run_id = await send_and_wait(atelier, workflow_id, text, agent=config(**fields))
     events = await atelier.repos.journal.events(run_id)
     return workflow_id, [event.body.result for event in events if isinstance(event.body, ToolCallFinished)]
 

@@ -20,7 +20,7 @@ from atelier_desk.engine.services.agent_gallery import builtin_agents
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.tool_modes import Toolset
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow
 from tests.engine.run.request.small_context_models import SMALL, on_window
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.helpers.runs_without_driver import Script, agent, call, finished, reply, started
@@ -69,7 +69,7 @@ async def test_without_a_folder_the_agent_answers_and_calls_the_tools_it_finds(o
     model = ScriptedModel(["Hello.", [search("a", "read_file")], [search("b", "calculate")], [add], "42."])
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
-        workflow_id = (await atelier.workflows.create()).id
+        workflow_id = await create_workflow(atelier)
         assert await turn(atelier, workflow_id) == ("completed", [])
         status, results = await turn(atelier, workflow_id)
         assert status == "completed"
@@ -95,7 +95,7 @@ async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know
     model = ScriptedModel(steps)
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
         assert await turn(atelier, workflow_id) == ("completed", [])
         status, results = await turn(atelier, workflow_id, text="What does a.txt say?")
         assert status == "completed"
@@ -143,7 +143,7 @@ async def test_found_tools_leave_space_for_the_conversation(open_atelier: Opener
     model = ScriptedModel([*([search(str(number), query)] for number, query in enumerate(queries)), "Enough."])
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
         status, results = await turn(atelier, workflow_id)
         assert status == "completed"
         assert [each["found"][0]["name"] for each in results[:4]] == [
@@ -175,7 +175,7 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
     model = ScriptedModel(steps)
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
         status, results = await turn(atelier, workflow_id, LEAD.model_copy(update={"tool_mode": mode}))
         assert (status, "It says blue." in str(results[1])) == ("completed", True)
         told = str([message.content for message in model.requests[5].messages if message.tool_call_id])
@@ -193,7 +193,7 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
 async def test_the_guided_dialect_and_sections_are_unchanged(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel(["Fine.", "Fine."])
     async with open_atelier(model) as atelier:
-        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        workflow_id = await create_workflow(atelier, workspace=(str(tmp_path),))
         on_window(atelier, model, dialect=ToolDialect.GUIDED)
         await turn(atelier, workflow_id)
         assert {"TodoTool", "read_file"} <= set(names(model.requests[0]))
@@ -208,7 +208,7 @@ async def test_a_context_too_small_for_the_rest_is_reported(open_atelier: Opener
     model = ScriptedModel([])
     async with open_atelier(model) as atelier:
         on_window(atelier, model, 700)
-        workflow_id = (await atelier.workflows.create()).id
+        workflow_id = await create_workflow(atelier)
         status, _results = await turn(atelier, workflow_id)
         run = (await atelier.repos.runs.list(workflow_id))[0]
         events = await atelier.repos.journal.events(run.id)

@@ -17,7 +17,7 @@ from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.tool_calls import tool_call
 
@@ -40,10 +40,10 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
     """An older backup, and a newer one with one more workflow, whose id is returned; that one deleted a folder."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        delete_folder(atelier, ws, await create_workflow(atelier), "first")
         await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(old)
-        newer = (await atelier.workflows.create()).id
+        newer = await create_workflow(atelier)
         delete_folder(atelier, ws, newer, "second")
         await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(new)
@@ -116,7 +116,7 @@ async def test_a_restored_database_deletes_nothing_automatically(
     """Its settings may be old: a person who restores the wrong backup loses nothing by opening it."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         await atelier.settings.update(checkpoint_days=1)
         await atelier.data.backup_create(old)
         await atelier.settings.update(checkpoint_days=0)
@@ -143,24 +143,22 @@ async def test_a_wrong_clock_expires_nothing(open_atelier: Opener, ws: Path) -> 
         assert leftover.until == TODAY + timedelta(days=30)
 
 
-async def test_a_person_deletes_unknown_data(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
-    async with open_atelier() as atelier:
-        change = delete_folder(atelier, ws, "gone", "folder")
-        (leftover,) = await atelier.files.cleaning.leftovers()
-        assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
-        assert await atelier.files.cleaning.leftovers() == []
-        assert not atelier.workspace_files.store.trash(change.id).exists()
+async def test_a_person_deletes_unknown_data(ws: Path, tmp_path: Path, atelier: Atelier) -> None:
+    change = delete_folder(atelier, ws, "gone", "folder")
+    (leftover,) = await atelier.files.cleaning.leftovers()
+    assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
+    assert await atelier.files.cleaning.leftovers() == []
+    assert not atelier.workspace_files.store.trash(change.id).exists()
 
 
-async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(open_atelier: Opener, ws: Path) -> None:
-    async with open_atelier() as atelier:
-        mine = (await atelier.workflows.create()).id
-        change = delete_folder(atelier, ws, mine, "folder")
-        await atelier.files.cleaning.clean(asked=False)
-        assert await atelier.files.cleaning.leftovers(again=False) == []
-        atelier.workspace_files.store.record(change).write_bytes(b"{")
-        assert await atelier.files.list(mine) == []
-        assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
+async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(ws: Path, atelier: Atelier) -> None:
+    mine = await create_workflow(atelier)
+    change = delete_folder(atelier, ws, mine, "folder")
+    await atelier.files.cleaning.clean(asked=False)
+    assert await atelier.files.cleaning.leftovers(again=False) == []
+    atelier.workspace_files.store.record(change).write_bytes(b"{")
+    assert await atelier.files.list(mine) == []
+    assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
 
 
 def writes(ws: Path) -> list[object]:
@@ -189,7 +187,7 @@ async def test_the_journal_records_what_can_no_longer_be_undone(open_atelier: Op
 async def test_cleaning_runs_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         await atelier.settings.update(checkpoint_days=1)
         await once_a_day(atelier, started=True)
         delete_folder(atelier, ws, mine, "first")
@@ -205,7 +203,7 @@ async def test_cleaning_runs_once_a_day_after_a_command(open_atelier: Opener, ws
 async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        delete_folder(atelier, ws, await create_workflow(atelier), "first")
         await clock.advance(400 * DAY)
         await once_a_day(atelier, started=True, most_s=0.0)
         state = await atelier.repos.housekeeping.load()
@@ -213,21 +211,20 @@ async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Op
         assert (await atelier.files.undo_storage()).changes <= 1
 
 
-async def test_permanently_deleting_a_workflow_deletes_its_undo_data(open_atelier: Opener, ws: Path) -> None:
-    async with open_atelier() as atelier:
-        mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
-        gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
-        await atelier.workflows.purge(mine)
-        assert not atelier.workspace_files.store.trash(gone.id).exists()
-        assert await atelier.files.cleaning.leftovers() == []
-        assert atelier.workspace_files.store.of(other) == [stays]
+async def test_permanently_deleting_a_workflow_deletes_its_undo_data(ws: Path, atelier: Atelier) -> None:
+    mine, other = await create_workflow(atelier), await create_workflow(atelier)
+    gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
+    await atelier.workflows.purge(mine)
+    assert not atelier.workspace_files.store.trash(gone.id).exists()
+    assert await atelier.files.cleaning.leftovers() == []
+    assert atelier.workspace_files.store.of(other) == [stays]
 
 
 async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws: Path) -> None:
     """The database may be an old backup: in the newer one the workflow may be restored from the bin."""
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        mine = (await atelier.workflows.create()).id
+        mine = await create_workflow(atelier)
         change = delete_folder(atelier, ws, mine, "first")
         await atelier.workflows.delete(mine)
         await clock.advance(400 * DAY)
@@ -237,18 +234,17 @@ async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws:
         assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
-async def test_a_full_disk_is_cleaned_too(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_atelier() as atelier:
-        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
-        unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
-        unused.parent.mkdir(parents=True)
-        unused.write_text("no record names it")
-        unknown = delete_folder(atelier, ws, "unknown", "second")
+async def test_a_full_disk_is_cleaned_too(ws: Path, monkeypatch: pytest.MonkeyPatch, atelier: Atelier) -> None:
+    delete_folder(atelier, ws, await create_workflow(atelier), "first")
+    unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
+    unused.parent.mkdir(parents=True)
+    unused.write_text("no record names it")
+    unknown = delete_folder(atelier, ws, "unknown", "second")
 
-        def full(_token: str) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(_token: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(atelier.workspace_files.store, "set_cleaned_by", full)
-        assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
-        assert not unused.exists()
-        assert (atelier.workspace_files.store.trash(unknown.id) / "content/file").exists()
+    monkeypatch.setattr(atelier.workspace_files.store, "set_cleaned_by", full)
+    assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
+    assert not unused.exists()
+    assert (atelier.workspace_files.store.trash(unknown.id) / "content/file").exists()

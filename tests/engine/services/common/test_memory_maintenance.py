@@ -11,90 +11,86 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
-from tests.engine.conftest import Opener, WordEmbedder
+from atelier_desk.engine import Atelier
+from tests.engine.conftest import Opener, WordEmbedder, create_workflow
 from tests.engine.services.other_embedder import OtherEmbedder
 from tests.helpers.manual_clock import ManualClock
 
 
-async def test_duplicates_are_merged_and_separated_again(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        one = await atelier.memories.add("The staging server is called heron", tags=["infra"], importance=0.2)
-        other = await atelier.memories.add("the staging server is called Heron.", tags=["names"], importance=0.9)
-        await atelier.memories.add("Lunch is at noon")
-        [pair] = await atelier.memories.pairs()
-        assert (pair.kind, pair.first.id, pair.second.id) == ("same", one.id, other.id)
-        merged = await atelier.memories.merge(one.id, other.id)
-        assert (merged.tags, merged.importance, merged.content) == (("infra", "names"), 0.9, one.content)
-        assert await atelier.memories.pairs() == []
-        with pytest.raises(UsageError):
-            await atelier.memories.merge(one.id, one.id)
+async def test_duplicates_are_merged_and_separated_again(atelier: Atelier) -> None:
+    one = await atelier.memories.add("The staging server is called heron", tags=["infra"], importance=0.2)
+    other = await atelier.memories.add("the staging server is called Heron.", tags=["names"], importance=0.9)
+    await atelier.memories.add("Lunch is at noon")
+    [pair] = await atelier.memories.pairs()
+    assert (pair.kind, pair.first.id, pair.second.id) == ("same", one.id, other.id)
+    merged = await atelier.memories.merge(one.id, other.id)
+    assert (merged.tags, merged.importance, merged.content) == (("infra", "names"), 0.9, one.content)
+    assert await atelier.memories.pairs() == []
+    with pytest.raises(UsageError):
+        await atelier.memories.merge(one.id, one.id)
+    await atelier.memories.undo_delete(other.id)
+    assert (await atelier.memories.get(one.id)).tags == ("infra",)
+    assert (await atelier.memories.get(other.id)).content == other.content
+    assert len(await atelier.memories.pairs()) == 1
+    with pytest.raises(NotFoundError):
         await atelier.memories.undo_delete(other.id)
-        assert (await atelier.memories.get(one.id)).tags == ("infra",)
-        assert (await atelier.memories.get(other.id)).content == other.content
-        assert len(await atelier.memories.pairs()) == 1
-        with pytest.raises(NotFoundError):
-            await atelier.memories.undo_delete(other.id)
 
 
-async def test_merging_loses_no_pin_and_no_later_text(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        one = await atelier.memories.add("The staging server is called heron", "context", workflow.id)
-        other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id)
-        await atelier.memories.pin(other.id)
-        assert one.expires_at is not None
-        assert (await atelier.memories.merge(one.id, other.id)).expires_at is None
-        assert await atelier.memories.pinned() == [one.id]
-        await atelier.memories.undo_delete(other.id)
-        assert await atelier.memories.pinned() == [other.id]
-        assert (await atelier.memories.get(one.id)).expires_at == one.expires_at
-        await atelier.memories.merge(one.id, other.id)
-        await atelier.memories.update(one.id, content="The staging server is called heron, port 8443")
-        await atelier.memories.undo_delete(other.id)
-        assert "8443" in (await atelier.memories.get(one.id)).content
-        assert (await atelier.memories.get(other.id)).content == other.content
+async def test_merging_loses_no_pin_and_no_later_text(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    one = await atelier.memories.add("The staging server is called heron", "context", workflow.id)
+    other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id)
+    await atelier.memories.pin(other.id)
+    assert one.expires_at is not None
+    assert (await atelier.memories.merge(one.id, other.id)).expires_at is None
+    assert await atelier.memories.pinned() == [one.id]
+    await atelier.memories.undo_delete(other.id)
+    assert await atelier.memories.pinned() == [other.id]
+    assert (await atelier.memories.get(one.id)).expires_at == one.expires_at
+    await atelier.memories.merge(one.id, other.id)
+    await atelier.memories.update(one.id, content="The staging server is called heron, port 8443")
+    await atelier.memories.undo_delete(other.id)
+    assert "8443" in (await atelier.memories.get(one.id)).content
+    assert (await atelier.memories.get(other.id)).content == other.content
 
 
-async def test_two_merges_at_once_leave_one_memory(open_atelier: Opener) -> None:
+async def test_two_merges_at_once_leave_one_memory(atelier: Atelier) -> None:
     """For example one in the window and one on the command line: each deleted the memory that the other kept."""
-    async with open_atelier() as atelier:
-        one = await atelier.memories.add("The staging server is called heron")
-        other = await atelier.memories.add("the staging server is called Heron.")
-        merging = (atelier.memories.merge(one.id, other.id), atelier.memories.merge(other.id, one.id))
-        done = await asyncio.gather(*merging, return_exceptions=True)
-        assert [type(each) for each in done] == [Memory, NotFoundError]
-        assert [each.id for each in await atelier.memories.list()] == [one.id]
+    one = await atelier.memories.add("The staging server is called heron")
+    other = await atelier.memories.add("the staging server is called Heron.")
+    merging = (atelier.memories.merge(one.id, other.id), atelier.memories.merge(other.id, one.id))
+    done = await asyncio.gather(*merging, return_exceptions=True)
+    assert [type(each) for each in done] == [Memory, NotFoundError]
+    assert [each.id for each in await atelier.memories.list()] == [one.id]
 
 
-async def test_undoing_a_merge_loses_no_later_change(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        one = await atelier.memories.add("The staging server is called heron", "context", workflow.id, tags=["a"])
-        other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id, tags=["b"])
-        await atelier.memories.merge(one.id, other.id)
-        await atelier.memories.accept(one.id)
-        await atelier.memories.update(one.id, importance=0.9)
-        await atelier.memories.pin(one.id)
-        await atelier.memories.undo_delete(other.id)
-        now = await atelier.memories.get(one.id)
-        assert (now.workflow_id, now.importance, now.tags, now.expires_at) == (None, 0.9, ("a",), None)
+async def test_undoing_a_merge_loses_no_later_change(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    one = await atelier.memories.add("The staging server is called heron", "context", workflow.id, tags=["a"])
+    other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id, tags=["b"])
+    await atelier.memories.merge(one.id, other.id)
+    await atelier.memories.accept(one.id)
+    await atelier.memories.update(one.id, importance=0.9)
+    await atelier.memories.pin(one.id)
+    await atelier.memories.undo_delete(other.id)
+    now = await atelier.memories.get(one.id)
+    assert (now.workflow_id, now.importance, now.tags, now.expires_at) == (None, 0.9, ("a",), None)
 
 
 async def test_an_interrupted_undo_of_a_merge_can_be_repeated(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, atelier: Atelier
 ) -> None:
-    async with open_atelier() as atelier:
-        one = await atelier.memories.add("The staging server is called heron", tags=["a"])
-        other = await atelier.memories.add("the staging server is called Heron.", tags=["b"])
-        await atelier.memories.pin(other.id)
-        await atelier.memories.merge(one.id, other.id)
-        with monkeypatch.context() as broken:
-            broken.setattr(atelier.memories, "_move_pin", _cut_off)
-            with pytest.raises(OSError, match="cut off"):
-                await atelier.memories.undo_delete(other.id)
-        await atelier.memories.undo_delete(other.id)
-        assert (await atelier.memories.get(one.id)).tags == ("a",)
-        assert await atelier.memories.pinned() == [other.id]
+    one = await atelier.memories.add("The staging server is called heron", tags=["a"])
+    other = await atelier.memories.add("the staging server is called Heron.", tags=["b"])
+    await atelier.memories.pin(other.id)
+    await atelier.memories.merge(one.id, other.id)
+    with monkeypatch.context() as broken:
+        broken.setattr(atelier.memories, "_move_pin", _cut_off)
+        with pytest.raises(OSError, match="cut off"):
+            await atelier.memories.undo_delete(other.id)
+    await atelier.memories.undo_delete(other.id)
+    assert (await atelier.memories.get(one.id)).tags == ("a",)
+    assert await atelier.memories.pinned() == [other.id]
 
 
 async def test_a_memory_that_expired_while_deleted_is_restored_permanently(
@@ -114,52 +110,48 @@ async def _cut_off(*_about: object) -> bool:
     raise OSError("cut off")
 
 
-async def test_changes_reported_together_are_all_stored(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
-        workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
-        await asyncio.gather(
-            *(atelier.memories.pin(each) for each in ids),
-            *(atelier.memories.set_on(each, False) for each in workflows),
-            atelier.memories.keep_both(ids[0], ids[1]),
-            atelier.memories.keep_both(ids[2], ids[3]),
-        )
-        assert set(await atelier.memories.pinned()) == set(ids)
-        settings = await atelier.settings.get()
-        assert (set(settings.memories_off), len(settings.memories_apart)) == (set(workflows), 2)
+async def test_changes_reported_together_are_all_stored(atelier: Atelier) -> None:
+    ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
+    workflows = [await create_workflow(atelier, name) for name in ("one", "other")]
+    await asyncio.gather(
+        *(atelier.memories.pin(each) for each in ids),
+        *(atelier.memories.set_on(each, False) for each in workflows),
+        atelier.memories.keep_both(ids[0], ids[1]),
+        atelier.memories.keep_both(ids[2], ids[3]),
+    )
+    assert set(await atelier.memories.pinned()) == set(ids)
+    settings = await atelier.settings.get()
+    assert (set(settings.memories_off), len(settings.memories_apart)) == (set(workflows), 2)
 
 
-async def test_many_pairs_of_another_workflow_hide_none(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        full, mine = await atelier.workflows.create("full"), await atelier.workflows.create("mine")
-        for _time in range(5):
-            await atelier.memories.add("The staging server is called heron", "decision", full.id)
-        one = await atelier.memories.add("Invoices are paid after thirty days", "decision", mine.id)
-        other = await atelier.memories.add("Our invoices are paid after sixty days", "decision", mine.id)
-        [pair] = await atelier.memories.pairs(mine.id, limit=1)
-        assert (pair.first.id, pair.second.id) == (one.id, other.id)
+async def test_many_pairs_of_another_workflow_hide_none(atelier: Atelier) -> None:
+    full, mine = await atelier.workflows.create("full"), await atelier.workflows.create("mine")
+    for _time in range(5):
+        await atelier.memories.add("The staging server is called heron", "decision", full.id)
+    one = await atelier.memories.add("Invoices are paid after thirty days", "decision", mine.id)
+    other = await atelier.memories.add("Our invoices are paid after sixty days", "decision", mine.id)
+    [pair] = await atelier.memories.pairs(mine.id, limit=1)
+    assert (pair.first.id, pair.second.id) == (one.id, other.id)
 
 
-async def test_accepted_pairs_hide_no_other(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        same = [(await atelier.memories.add("The staging server is called heron")).id for _time in range(4)]
-        for first, second in itertools.combinations(same, 2):
-            await atelier.memories.keep_both(first, second)
-        await atelier.memories.add("Invoices are paid after thirty days")
-        await atelier.memories.add("Our invoices are paid after sixty days")
-        assert [pair.kind for pair in await atelier.memories.pairs(limit=1)] == ["against"]
+async def test_accepted_pairs_hide_no_other(atelier: Atelier) -> None:
+    same = [(await atelier.memories.add("The staging server is called heron")).id for _time in range(4)]
+    for first, second in itertools.combinations(same, 2):
+        await atelier.memories.keep_both(first, second)
+    await atelier.memories.add("Invoices are paid after thirty days")
+    await atelier.memories.add("Our invoices are paid after sixty days")
+    assert [pair.kind for pair in await atelier.memories.pairs(limit=1)] == ["against"]
 
 
-async def test_a_contradiction_is_shown_until_somebody_accepts_it(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        old = await atelier.memories.add("The staging server listens on port 8443")
-        new = await atelier.memories.add("The staging server listens on port 9000")
-        [pair] = await atelier.memories.pairs()
-        assert (pair.kind, pair.first.id, pair.second.id) == ("against", old.id, new.id)
-        await atelier.memories.keep_both(new.id, old.id)
-        assert await atelier.memories.pairs() == []
-        await atelier.memories.keep_both(old.id, new.id, False)
-        assert await atelier.memories.pairs() == [pair]
+async def test_a_contradiction_is_shown_until_somebody_accepts_it(atelier: Atelier) -> None:
+    old = await atelier.memories.add("The staging server listens on port 8443")
+    new = await atelier.memories.add("The staging server listens on port 9000")
+    [pair] = await atelier.memories.pairs()
+    assert (pair.kind, pair.first.id, pair.second.id) == ("against", old.id, new.id)
+    await atelier.memories.keep_both(new.id, old.id)
+    assert await atelier.memories.pairs() == []
+    await atelier.memories.keep_both(old.id, new.id, False)
+    assert await atelier.memories.pairs() == [pair]
 
 
 async def test_a_pair_is_found_behind_many_closer_ones_that_do_not_count(open_atelier: Opener) -> None:
@@ -184,26 +176,24 @@ async def test_a_pair_is_found_behind_many_closer_ones_that_do_not_count(open_at
         assert {pair.first.id, pair.second.id} == {one.id, two.id}
 
 
-async def test_a_pinned_memory_does_not_expire(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        memory = await atelier.memories.add("today only", "context", workflow.id)
-        assert (await atelier.memories.pin(memory.id)).expires_at is None
-        assert await atelier.memories.pinned() == [memory.id]
-        assert (await atelier.memories.pin(memory.id, False)).expires_at is not None
-        assert await atelier.memories.pinned() == []
+async def test_a_pinned_memory_does_not_expire(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    memory = await atelier.memories.add("today only", "context", workflow.id)
+    assert (await atelier.memories.pin(memory.id)).expires_at is None
+    assert await atelier.memories.pinned() == [memory.id]
+    assert (await atelier.memories.pin(memory.id, False)).expires_at is not None
+    assert await atelier.memories.pinned() == []
 
 
-async def test_a_workflow_can_disable_memory(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        assert await atelier.memories.is_on(workflow.id)
-        await atelier.memories.set_on(workflow.id, False)
-        assert not await atelier.memories.is_on(workflow.id)
-        assert atelier.tool_services.memory_off is not None
-        assert await atelier.tool_services.memory_off(workflow.id)
-        await atelier.memories.set_on(workflow.id, True)
-        assert not await atelier.tool_services.memory_off(workflow.id)
+async def test_a_workflow_can_disable_memory(atelier: Atelier) -> None:
+    workflow = await atelier.workflows.create("x")
+    assert await atelier.memories.is_on(workflow.id)
+    await atelier.memories.set_on(workflow.id, False)
+    assert not await atelier.memories.is_on(workflow.id)
+    assert atelier.tool_services.memory_off is not None
+    assert await atelier.tool_services.memory_off(workflow.id)
+    await atelier.memories.set_on(workflow.id, True)
+    assert not await atelier.tool_services.memory_off(workflow.id)
 
 
 class Slow(OtherEmbedder):

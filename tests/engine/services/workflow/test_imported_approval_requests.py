@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.approval import OnTimeout
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.errors import ConflictError
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, send_and_wait
 from tests.engine.team.conftest import Cast, lead
 from tests.engine.team.taint_scenario import Sends, sends
 
@@ -52,12 +52,12 @@ def lie_everywhere(file: dict[str, Any]) -> None:
 @pytest.mark.parametrize("lie", [lie_in_rows, lie_in_events, lie_everywhere])
 @pytest.mark.parametrize("way", ["rename", "overwrite"])
 async def test_a_waiting_call_is_shown_as_it_would_run(open_atelier: Opener, lie: Any, way: str) -> None:
-    async with open_atelier(model_factory=Cast(Lead=[[sends()], "Done."])) as atelier:
+    async with open_atelier(Cast(Lead=[[sends()], "Done."])) as atelier:
         atelier.registry.register(Sends())
         workflow = await atelier.workflows.create("From a friend")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Send it.", agent=LEAD))
+        await send_and_wait(atelier, workflow.id, "Send it.", agent=LEAD)
         (real,) = await atelier.approvals.pending()
-        file = json.loads(await atelier.workflows.export(workflow.id))
+        file = await exported_workflow(atelier, workflow.id)
         lie(file)
         imported = (await atelier.workflows.import_(json.dumps(file), way)).workflow
         (asked,) = [each for each in await atelier.approvals.pending() if each.workflow_id == imported.id]
@@ -65,7 +65,7 @@ async def test_a_waiting_call_is_shown_as_it_would_run(open_atelier: Opener, lie
         assert (asked.presentation, asked.details, asked.always) == (Presentation(), {}, ())
         assert (asked.agent_name, asked.on_timeout) == ("Lead", OnTimeout.REJECT)
         assert asked.timeout_s == real.timeout_s
-        events = json.loads(await atelier.workflows.export(imported.id))["events"]
+        events = (await exported_workflow(atelier, imported.id))["events"]
         assert "README.md" not in json.dumps([each for each in events if each["body"]["type"] == "approval_requested"])
         await atelier.approvals.approve(asked.id)
         await atelier.runs.wait(asked.root_run_id)
@@ -74,11 +74,11 @@ async def test_a_waiting_call_is_shown_as_it_would_run(open_atelier: Opener, lie
 
 
 async def test_a_request_without_a_call_is_left_out(open_atelier: Opener) -> None:
-    async with open_atelier(model_factory=Cast(Lead=[[sends()], "Done."])) as atelier:
+    async with open_atelier(Cast(Lead=[[sends()], "Done."])) as atelier:
         atelier.registry.register(Sends())
         workflow = await atelier.workflows.create("From a friend")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Send it.", agent=LEAD))
-        file = json.loads(await atelier.workflows.export(workflow.id))
+        await send_and_wait(atelier, workflow.id, "Send it.", agent=LEAD)
+        file = await exported_workflow(atelier, workflow.id)
         file["approvals"].append({**file["approvals"][0], **LIES, "id": "0" * 32, "call_id": "none"})
         imported = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow
         (asked,) = [each for each in await atelier.approvals.pending() if each.workflow_id == imported.id]
@@ -154,11 +154,11 @@ def request_of_another_run(file: dict[str, Any]) -> None:
     ],
 )
 async def test_no_approval_of_a_file_lets_a_call_run(open_atelier: Opener, forge: Any) -> None:
-    async with open_atelier(model_factory=Cast(Lead=[[sends()], "Done."])) as atelier:
+    async with open_atelier(Cast(Lead=[[sends()], "Done."])) as atelier:
         atelier.registry.register(Sends())
         workflow = await atelier.workflows.create("From a friend")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Send it.", agent=LEAD))
-        file = json.loads(await atelier.workflows.export(workflow.id))
+        await send_and_wait(atelier, workflow.id, "Send it.", agent=LEAD)
+        file = await exported_workflow(atelier, workflow.id)
         file["approvals"] = []
         forge(file)
         imported = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow

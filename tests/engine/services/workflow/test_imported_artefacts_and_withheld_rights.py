@@ -26,7 +26,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.tools.base import Input, NewArtefact, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import CORE
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, create_workflow, exported_workflow, send_and_wait
 from tests.helpers.tool_calls import tool_call
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=("Plotter",))
@@ -55,8 +55,7 @@ async def plotted(atelier: Atelier, workspace: tuple[str, ...] = ()) -> str:
     """A workflow whose only call created two files."""
     atelier.registry.register(Plotter())
     workflow = await atelier.workflows.create("Plotted", workspace=workspace)
-    run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT)
-    await atelier.runs.wait(run_id)
+    await send_and_wait(atelier, workflow.id, "Plot.", agent=AGENT)
     return workflow.id
 
 
@@ -88,10 +87,7 @@ async def test_the_files_are_moved_too(open_atelier: Opener, tmp_path: Path, rul
             assert kept(tmp_path) == []
         imported = await atelier.workflows.import_(text, "rename" if rule == "created" else rule)
         assert await contents(atelier, imported.workflow.id) == [PLAN, SKETCH]
-        assert (
-            json.loads(await atelier.workflows.export(imported.workflow.id))["artefacts"]
-            == json.loads(text)["artefacts"]
-        )
+        assert (await exported_workflow(atelier, imported.workflow.id))["artefacts"] == json.loads(text)["artefacts"]
         assert set(kept(tmp_path)) == {sha256(PLAN), sha256(SKETCH)}
         assert list(tmp_path.rglob("*plan*")) == []
 
@@ -154,7 +150,7 @@ async def test_files_that_no_call_created_are_refused(
 ) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
-        file = json.loads(await atelier.workflows.export(workflow_id))
+        file = await exported_workflow(atelier, workflow_id)
         await atelier.workflows.purge(workflow_id)
         before = set(tmp_path.rglob("*"))
         change(file)
@@ -169,7 +165,7 @@ async def test_an_import_refused_by_the_database_leaves_no_file(open_atelier: Op
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         text = await atelier.workflows.export(workflow_id)
-        other = (await atelier.workflows.create("Other")).id
+        other = await create_workflow(atelier, "Other")
         folders = {path.name for path in (tmp_path / "data" / "attachments").iterdir()}
         with pytest.raises(UsageError):
             await atelier.workflows.import_(text.replace(workflow_id, other), "overwrite")
@@ -183,7 +179,7 @@ async def test_a_file_grants_no_folder(open_atelier: Opener, tmp_path: Path) -> 
         assert (await atelier.workflows.duplicate(workflow_id)).workspace == (str(tmp_path),)
         imported = await atelier.workflows.import_(text)
         assert (imported.workflow.workspace, imported.workspace) == ((), (str(tmp_path),))
-        started = json.loads(await atelier.workflows.export(imported.workflow.id))["events"][0]["body"]
+        started = (await exported_workflow(atelier, imported.workflow.id))["events"][0]["body"]
         assert (started["type"], started["workspace"]) == ("run_started", [])
 
 
@@ -194,14 +190,14 @@ async def test_a_file_lets_no_agent_work_without_approval(open_atelier: Opener) 
         workflow = await atelier.workflows.create(
             "Plotted", choices=Choices(approval=ApprovalMode.AUTO, instructions="Be brief.")
         )
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Plot.", agent=unasked))
+        await send_and_wait(atelier, workflow.id, "Plot.", agent=unasked)
         text = await atelier.workflows.export(workflow.id)
         assert json.loads(text)["events"][0]["body"]["agent"]["approval"] == "auto"
         own = ApprovalSettings(always_confirm_high=True)
         await atelier.settings.update(approvals=own)
         imported = (await atelier.workflows.import_(text)).workflow
         assert imported.choices == Choices(instructions="Be brief.")
-        stored = json.loads(await atelier.workflows.export(imported.id))["events"]
+        stored = (await exported_workflow(atelier, imported.id))["events"]
         agents = [event["body"]["agent"] for event in stored if event["body"].get("agent")]
         assert agents
         assert {agent["approval"] for agent in agents} == {"selective"}
@@ -220,7 +216,7 @@ async def test_a_file_grants_no_calls_and_raises_no_limit(open_atelier: Opener) 
         await atelier.workflows.choose(
             workflow_id, Choices(approval=ApprovalMode.AUTO, budget=caps), agent_id=capped.id
         )
-        file = json.loads(await atelier.workflows.export(workflow_id))
+        file = await exported_workflow(atelier, workflow_id)
         started = file["events"][0]["body"]
         started["agent"]["approval"] = started["approvals"]["mode"] = "auto"
         started["approvals"] |= {
@@ -229,7 +225,7 @@ async def test_a_file_grants_no_calls_and_raises_no_limit(open_atelier: Opener) 
         }
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
         assert imported.choices == Choices(budget=Budget(max_tokens=60, max_tool_calls=7))
-        kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
+        kept = (await exported_workflow(atelier, imported.id))["events"][0]["body"]
         assert kept["agent"]["approval"] == "selective"
         assert kept["approvals"] == ApprovalPolicy(snapshot=snapshot(())).model_dump(mode="json")
 
@@ -241,10 +237,9 @@ async def test_an_approved_call_that_has_not_started_needs_a_new_approval(
         atelier.registry.register(Plotter())
         await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
         workflow = await atelier.workflows.create("Plotted")
-        run_id = await atelier.runs.send(
-            workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL})
+        await send_and_wait(
+            atelier, workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL})
         )
-        await atelier.runs.wait(run_id)
         (asked,) = await atelier.approvals.pending(workflow.id)
         # as after a kill: approved, and nothing follows
         monkeypatch.setattr(atelier.runs.live, "drive", lambda live: None)
@@ -270,7 +265,7 @@ async def test_an_approved_call_that_has_not_started_needs_a_new_approval(
 
 async def test_a_run_that_follows_itself_is_refused(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two."]) as atelier:
-        workflow_id = (await atelier.workflows.create("Turns")).id
+        workflow_id = await create_workflow(atelier, "Turns")
         ids = []
         for text in ("1", "2"):
             ids.append(await atelier.runs.send(workflow_id, text, agent=AGENT.model_copy(update={"tools": ()})))
@@ -286,7 +281,7 @@ async def test_a_run_that_follows_itself_is_refused(open_atelier: Opener) -> Non
 
 async def test_usage_is_computed_from_the_journal_of_a_file(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two.", "Three."]) as atelier:
-        workflow_id = (await atelier.workflows.create("Turns")).id
+        workflow_id = await create_workflow(atelier, "Turns")
         ids = []
         for text in ("1", "2"):
             ids.append(await atelier.runs.send(workflow_id, text, agent=AGENT.model_copy(update={"tools": ()})))
@@ -294,7 +289,7 @@ async def test_usage_is_computed_from_the_journal_of_a_file(open_atelier: Opener
         again = await atelier.runs.regenerate(workflow_id, ids[1])
         await atelier.runs.wait(again)
         await atelier.workflows.delete_branch(workflow_id, ids[1])
-        file = json.loads(await atelier.workflows.export(workflow_id))
+        file = await exported_workflow(atelier, workflow_id)
         file["workflow"]["usage"]["cost"] = 1e6
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
         copy = await atelier.workflows.duplicate(workflow_id)

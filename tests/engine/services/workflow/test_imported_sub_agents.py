@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow
 from tests.engine.team.conftest import Cast, batch, begin, plan, spawn, worker
 
 STARTS: dict[str, ToolCall] = {
@@ -25,7 +25,7 @@ async def exported(atelier: Atelier, **changes: Any) -> dict[str, Any]:
     """A workflow whose lead has started sub-agents, as a file."""
     workflow_id, run_id = await begin(atelier, **changes)
     await atelier.runs.wait(run_id)
-    return dict(json.loads(await atelier.workflows.export(workflow_id)))
+    return dict(await exported_workflow(atelier, workflow_id))
 
 
 def of_type(file: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def cut_after_planning(file: dict[str, Any]) -> None:
 @pytest.mark.parametrize("call", STARTS.values(), ids=STARTS)
 async def test_a_planned_sub_agent_is_not_started(open_atelier: Opener, call: ToolCall) -> None:
     cast = Cast(Lead=[[call], "Done.", "Done.", "Done."], Helper=["One."] * 4, Action_1=["One."] * 2, Action_2=["Two."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         await atelier.agents.save(worker("Helper"))
         file = await exported(atelier)
         cut_after_planning(file)
@@ -62,7 +62,7 @@ async def test_a_planned_sub_agent_is_not_started(open_atelier: Opener, call: To
 @pytest.mark.parametrize(("said", "limit"), [(99, 2), (1, 1)])
 async def test_depth_and_team_are_those_of_the_runs_of_the_file(open_atelier: Opener, said: int, limit: int) -> None:
     cast = Cast(Lead=[[spawn()], "Done."], Helper=["One."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         file = await exported(atelier)
         away = {"run_id": "3" * 32, "agent_name": "Somebody"}
         handed = {"name": "a.txt", "media_type": "text/plain", "size": 1, "sha256": "0" * 64, "path": "/etc/passwd"}
@@ -70,7 +70,7 @@ async def test_depth_and_team_are_those_of_the_runs_of_the_file(open_atelier: Op
             each["body"] |= {"max_depth": said, "depth": -50, "lineage": [away], "attachments": [handed]}
         await atelier.settings.update(max_depth=2)
         imported = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow
-        root, helper = of_type(json.loads(await atelier.workflows.export(imported.id)), "run_started")
+        root, helper = of_type(await exported_workflow(atelier, imported.id), "run_started")
         assert [(each["body"]["depth"], each["body"]["max_depth"]) for each in (root, helper)] == [
             (0, limit),
             (1, limit),
@@ -83,7 +83,7 @@ async def test_depth_and_team_are_those_of_the_runs_of_the_file(open_atelier: Op
 @pytest.mark.parametrize("parent", [None, "3" * 32])
 async def test_a_run_whose_journal_names_another_parent_is_refused(open_atelier: Opener, parent: str | None) -> None:
     cast = Cast(Lead=[[spawn()], "Done."], Helper=["One."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         file = await exported(atelier)
         of_type(file, "run_started")[1]["body"]["parent_run_id"] = parent
         with pytest.raises(UsageError, match="another parent"):

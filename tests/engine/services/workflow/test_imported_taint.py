@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.task import Task
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, exported_workflow, send_and_wait
 from tests.engine.team.conftest import Cast, lead
 from tests.engine.team.taint_scenario import Sends, finish, sends, waiting
 
@@ -57,15 +57,15 @@ async def test_the_first_sending_call_needs_approval_and_names_the_imported_work
     open_atelier: Opener, change: Any, way: str
 ) -> None:
     cast = Cast(Lead=["Hello.", [sends()], "Done."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(Sends())
         await atelier.permissions.add(PermissionRule(text="Sends", action=Action.ALLOW))
         workflow = await atelier.workflows.create("From a friend")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Hello.", agent=LEAD))
-        file = json.loads(await atelier.workflows.export(workflow.id))
+        await send_and_wait(atelier, workflow.id, "Hello.", agent=LEAD)
+        file = await exported_workflow(atelier, workflow.id)
         change(file)
         imported = (await atelier.workflows.import_(json.dumps(file), way)).workflow
-        await atelier.runs.wait(await atelier.runs.send(imported.id, "Go on.", agent=LEAD))
+        await send_and_wait(atelier, imported.id, "Go on.", agent=LEAD)
         ((who, why, about),) = await waiting(atelier)
         assert (who, why) == ("Lead", "tainted")
         assert "From a friend (imported)" in about
@@ -74,15 +74,15 @@ async def test_the_first_sending_call_needs_approval_and_names_the_imported_work
 
 async def test_it_stays_marked_without_its_turns_and_in_a_copy(open_atelier: Opener) -> None:
     cast = Cast(Lead=["Hello.", [sends()], "Done.", [sends("again")], "Done."])
-    async with open_atelier(model_factory=cast) as atelier:
+    async with open_atelier(cast) as atelier:
         atelier.registry.register(Sends())
         await atelier.permissions.add(PermissionRule(text="Sends", action=Action.ALLOW))
         workflow = await atelier.workflows.create("From a friend")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Hello.", agent=LEAD))
-        file = json.loads(await atelier.workflows.export(workflow.id))
+        await send_and_wait(atelier, workflow.id, "Hello.", agent=LEAD)
+        file = await exported_workflow(atelier, workflow.id)
         without_runs(file)
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
         for id in (imported.id, (await atelier.workflows.duplicate(imported.id)).id):
-            await atelier.runs.wait(await atelier.runs.send(id, "Go on.", agent=LEAD))
+            await send_and_wait(atelier, id, "Go on.", agent=LEAD)
             assert [why for _who, why, _about in await waiting(atelier)] == ["tainted"]
             await finish(atelier)
