@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import (
@@ -101,7 +100,7 @@ def _call(call: ToolCall) -> ToolCall:
     )
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     if isinstance(value, str):
         return redact_reply(value)
     if isinstance(value, dict):
