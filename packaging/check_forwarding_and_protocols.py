@@ -21,7 +21,6 @@ ALLOWED = {
     "engine/services/own_tools.py:OwnToolService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.stop": "a protocol in tools/registry/tool_services.py",
-    "storage/row_mapping.py:record": "the driver is loaded with the first row, in a thread",
     "tools/teams/team_tool_base.py:preview": "defines the length of a preview",
 }
 """Functions by module and name, and why they are allowed."""
@@ -36,7 +35,7 @@ REMAINING = {
     "knowledge": 1,
     "llm": 13,
     "mcp": 2,
-    "storage": 4,
+    "storage": 3,
     "web": 1,
 }
 """By package that was not cleaned up yet, the number of forwarding functions; the numbers only go down."""
@@ -57,6 +56,7 @@ PROTOCOLS = {
     "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",
     "storage/damaged_row_search.py:Store": "the store has the integrity check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the store passes the counter to the writer",
+    "workspace/documents/xml_archive.py:Element": "lxml has no types",
 }
 """Protocols by module and name, and why they are allowed: most prevent two files from importing each other."""
 _BUILTIN = {*dir(dict), *dir(list), *dir(set), *dir(str), "close", "is_set", "set"}

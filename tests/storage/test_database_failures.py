@@ -278,11 +278,11 @@ async def test_an_engine_that_is_busy_after_it_was_created_is_not_closed(
         def __getattr__(self, name: str) -> Any:
             return getattr(self.real, name)
 
-        async def use(self, *args: str) -> None:
+        async def use(self, namespace: str, database: str) -> None:
             self.times -= 1
             if self.times:
                 raise RuntimeError(TIMEOUT)
-            await self.real.use(*args)
+            await self.real.use(namespace, database)
 
         async def close(self) -> None:
             closed[0] += 1

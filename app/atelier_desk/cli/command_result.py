@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from atelier_desk.cli.parser import OK
 from atelier_desk.cli.terminal_io import Output
@@ -45,7 +45,7 @@ class Result:
         status: exit status.
     """
 
-    def __init__(self, value: Any, *shown: Shown, status: int = OK) -> None:
+    def __init__(self, value: object, *shown: Shown, status: int = OK) -> None:
         self.value = value
         self.shown = shown
         self.status = status
@@ -71,7 +71,7 @@ def bytes_left() -> Note:
     return Note(_("The deleted text remains in the database files until you run: atelier backup compact"))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

@@ -6,7 +6,7 @@ import logging
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.cli.command_result import Result, report
 from atelier_desk.cli.id_prefixes import complete_ids
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 log = logging.getLogger(__name__)
-Handler = Callable[[Any, Namespace, Output], Awaitable[Result | int]]
+Handler = Callable[[object, Namespace, Output], Awaitable[Result | int]]
 
 
 async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
@@ -91,7 +91,8 @@ async def _prepare(atelier: Atelier, needs: str) -> None:
 
 def _handler(name: str) -> Handler:
     module, _colon, function = name.partition(":")
-    return getattr(import_module(f"atelier_desk.cli.commands.{module}"), function)  # type: ignore[no-any-return]
+    handler: Handler = getattr(import_module(f"atelier_desk.cli.commands.{module}"), function)
+    return handler
 
 
 def register_commands() -> None:

@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 
 
-def check_definition(schema: Mapping[str, Any]) -> None:
+def check_definition(schema: Mapping[str, object]) -> None:
     """Refuse an invalid JSON Schema, one with patterns, and one that refers to itself endlessly. Raises UsageError."""
     try:
         _resolve(schema)
@@ -46,7 +46,7 @@ def check_definition(schema: Mapping[str, Any]) -> None:
         ) from None
 
 
-def mismatch(schema: Mapping[str, Any], value: object) -> str:
+def mismatch(schema: Mapping[str, object], value: object) -> str:
     """See ``final_answer_schema.schema_mismatch``."""
     try:
         if _has_patterns(schema):
@@ -58,12 +58,12 @@ def mismatch(schema: Mapping[str, Any], value: object) -> str:
     return "" if worst is None else f"At {worst.json_path}: {shorten(worst.message, PROBLEM)}."
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
+def _validator(schema: Mapping[str, object]) -> Any:
     """Return a validator for the schema's own draft, otherwise 2020-12. Its own registry prevents any download."""
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 
-def _has_patterns(value: Any) -> bool:
+def _has_patterns(value: object) -> bool:
     """Whether a schema contains regular expressions: even a short one can block the engine for hours (``^(a+)+$``)."""
     pending = [value]
     while pending:

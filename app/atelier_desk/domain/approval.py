@@ -120,7 +120,7 @@ class Decision(Model):
     """
 
     status: ApprovalStatus
-    arguments: dict[str, Any] | None = None
+    arguments: dict[str, object] | None = None
     scope: ApprovalScope = ApprovalScope.ONCE
     rules: tuple[PermissionRule, ...] = ()
     note: str = ""
@@ -178,7 +178,7 @@ class ApprovalRequest(Model):
     rule: str = ""
     about: str = ""
     always: tuple[str, ...] = ()
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     edited: dict[str, object] | None = None
     details: dict[str, Any] = {}
     presentation: Presentation = Presentation()

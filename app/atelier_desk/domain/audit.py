@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Any
 
 from pydantic import Field
 
@@ -189,7 +188,7 @@ def _compact(arguments: Mapping[str, object]) -> str:
     return json.dumps(_hidden(arguments), ensure_ascii=False, default=str) if arguments else ""
 
 
-def _hidden(value: Any) -> object:
+def _hidden(value: object) -> object:
     """Hide values whose name marks them as secrets, and drop what would be cut anyway."""
     if isinstance(value, Mapping):
         items = islice(value.items(), DETAIL)

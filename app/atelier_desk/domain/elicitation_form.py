@@ -63,7 +63,7 @@ class FormField(Model):
     def label(self) -> str:
         return self.title or self.name
 
-    def read(self, typed: str) -> Any:
+    def read(self, typed: str) -> object:
         """Parse typed text; unparsable text is returned unchanged, and ``problem`` explains it."""
         text = typed.strip()
         match self.kind:
@@ -90,7 +90,7 @@ class FormField(Model):
         number = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
         return self.choices[number - 1].value if 1 <= number <= len(self.choices) else text
 
-    def in_words(self, value: Any) -> str:
+    def in_words(self, value: object) -> str:
         """Format a value for people: titles of choices, yes or no."""
         titles = {each.value: each.title for each in self.choices}
         if isinstance(value, str):
@@ -99,7 +99,7 @@ class FormField(Model):
             return ", ".join(titles.get(each, str(each)) if isinstance(each, str) else in_words(each) for each in value)
         return in_words(value)
 
-    def problem(self, value: Any) -> str:
+    def problem(self, value: object) -> str:
         """Return the problem of a value as a code with a sentence in ``form_words``.
 
         Empty if valid. None means no value.
@@ -128,7 +128,7 @@ class FormField(Model):
                 return "many"
         return ""
 
-    def _text_problem(self, value: Any) -> str:
+    def _text_problem(self, value: object) -> str:
         if not isinstance(value, str):
             return "text"
         if self.shortest is not None and len(value) < self.shortest:
@@ -141,7 +141,7 @@ class FormField(Model):
     def upper_length(self) -> int:
         return min(LONGEST_VALUE, self.longest) if self.longest is not None else LONGEST_VALUE
 
-    def _number_problem(self, value: Any) -> str:
+    def _number_problem(self, value: object) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             return self.kind.value
         if self.kind is FieldKind.INTEGER and value != int(value):
@@ -172,9 +172,9 @@ class Form(Model):
             if field.default is not None and not field.problem(field.default)
         }
 
-    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def given(self, values: Mapping[str, Any]) -> dict[str, object]:
         """Return the values to send, without empty ones."""
-        sent: dict[str, Any] = {}
+        sent: dict[str, object] = {}
         for field in self.fields:
             value = values.get(field.name)
             if value is None or (value in ("", []) and not (field.required and value == "")):
@@ -187,14 +187,14 @@ _YES = ("yes", "y", "true", "1", "on", "oui", "o", "vrai")
 _NO = ("no", "n", "false", "0", "off", "non", "faux")
 
 
-def in_words(value: Any) -> str:
+def in_words(value: object) -> str:
     """Format a value of an unknown field for people."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return ", ".join(map(in_words, value)) if isinstance(value, list) else str(value)
 
 
-def _number(text: str, typed: str) -> Any:
+def _number(text: str, typed: str) -> object:
     if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         return int(text)
     try:

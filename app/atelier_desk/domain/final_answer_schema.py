@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
@@ -52,7 +52,7 @@ def text_of(schema: Mapping[str, object] | None) -> str:
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
 
 
-def check(schema: Mapping[str, Any]) -> None:
+def check(schema: Mapping[str, object]) -> None:
     """Refuse anything but a JSON Schema of an object without external references.
 
     Raises:
@@ -80,7 +80,7 @@ def bare(text: str) -> str:
     return found["inside"].strip() if found is not None else text.strip()
 
 
-def read(text: str) -> dict[str, Any] | None:
+def read(text: str) -> dict[str, object] | None:
     """Return the JSON object of an answer, with or without a code fence; None if it is not one."""
     try:
         value = _value(text)
@@ -89,7 +89,7 @@ def read(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
+def schema_mismatch(schema: Mapping[str, object], text: str) -> str:
     """Return why an answer does not match, in one English sentence for the model; empty if it matches."""
     if not text.strip():
         return "It is empty."
@@ -104,7 +104,7 @@ def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
     return mismatch(schema, value)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     return json.loads(bare(text), parse_constant=_refuse)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> object:
     """Parse a text; strict JSON is tried first.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -219,8 +219,8 @@ class McpKnown(Model):
     protocol: str = ""
     icon: str = ""
     instructions: str = ""
-    approved: tuple[dict[str, Any], ...] | None = None
-    seen: tuple[dict[str, Any], ...] = ()
+    approved: tuple[dict[str, object], ...] | None = None
+    seen: tuple[dict[str, object], ...] = ()
     resources: bool = False
     prompts: bool = False
     listed: tuple[dict[str, str], ...] = ()

@@ -133,7 +133,7 @@ class ChatRequest(Model):
     stop: tuple[str, ...] = ()
     seed: int | None = None
     enable_thinking: bool = True
-    response_schema: dict[str, Any] | None = None
+    response_schema: dict[str, object] | None = None
     grammar: str | None = None
     raw_prompt: str | None = None
     context_window: int | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain import limits
@@ -32,7 +33,7 @@ class ProviderData(Model):
     data: str = ""
 
     @classmethod
-    def pack(cls, provider: str, model: str, value: dict[str, Any]) -> ProviderData:
+    def pack(cls, provider: str, model: str, value: Mapping[str, object]) -> ProviderData:
         """Pack a JSON object; above the limit only its size is stored."""
         text = json.dumps(value, separators=(",", ":")).encode()
         data = base64.b64encode(zlib.compress(text)).decode() if len(text) <= limits.PROVIDER_DATA else ""

@@ -41,6 +41,9 @@ class ArtefactPart(Model):
     sha256: str
 
 
+FileAction = Literal["created", "changed", "deleted", "moved"]
+
+
 class FileChange(Model):
     """A file changed by a call.
 
@@ -53,7 +56,7 @@ class FileChange(Model):
     """
 
     type: Literal["file_change"] = "file_change"
-    action: Literal["created", "changed", "deleted", "moved"]
+    action: FileAction
     path: str
     moved_to: str = ""
     diff: str = ""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 PROBLEM = 400
 """Maximum characters of a reported problem: the validator repeats the whole value."""
 
 
-def references(value: Any) -> list[str]:
+def references(value: object) -> list[str]:
     """Return all references of a schema."""
     found, pending = [], [value]
     while pending:

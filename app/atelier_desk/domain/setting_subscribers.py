@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
@@ -49,10 +49,10 @@ class SettingSubscribers:
             raise failed
 
 
-def _values(settings: Settings, keys: tuple[str, ...]) -> list[Any]:
+def _values(settings: Settings, keys: tuple[str, ...]) -> list[object]:
     found: list[object] = []
     for key in keys:
-        value: Any = settings
+        value: object = settings
         for part in key.split("."):
             value = getattr(value, part)
         found.append(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from pydantic import Field
 
@@ -125,7 +124,7 @@ class ChildState(Model):
     sources: tuple[SourcePart, ...] = ()
 
     @property
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, object]:
         """Return the ``metrics`` object of tool results and stream events."""
         usage = self.spent.usage
         return {

@@ -224,7 +224,7 @@ class ToolExecution(Model):
     risk: str = ""
     presentation: Presentation = Presentation()
     taint: str = ""
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     result: Any = None
     parts: tuple[ResultPart, ...] = ()
     error: str = ""

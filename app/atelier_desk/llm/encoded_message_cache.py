@@ -57,21 +57,21 @@ class EncodedMessages:
 
     _bytes: ClassVar[int] = 0
 
-    def __init__(self, convert: Callable[[ChatMessage], dict[str, Any]]) -> None:
+    def __init__(self, convert: Callable[[ChatMessage], dict[str, object]]) -> None:
         self._convert = convert
         self._cached: dict[int, EncodedMessage] = {}
         self._callback = self._discard
 
-    def all(self, messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+    def all(self, messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
         """Return the messages converted; kept ones are ``EncodedMessage``."""
         kept = self._cached
         return [kept.get(id(message)) or self._new(message) for message in messages]
 
-    def one(self, message: ChatMessage) -> dict[str, Any]:
+    def one(self, message: ChatMessage) -> dict[str, object]:
         """Return a message converted; a kept one is an ``EncodedMessage``."""
         return self._cached.get(id(message)) or self._new(message)
 
-    def _new(self, message: ChatMessage) -> dict[str, Any]:
+    def _new(self, message: ChatMessage) -> dict[str, object]:
         converted = self._convert(message)
         if message.images:
             return converted  # large, and loaded anew for each request
@@ -93,7 +93,7 @@ class EncodedMessages:
         EncodedMessages._bytes -= self._cached.pop(source.key).size
 
 
-def encoded_object(fields: dict[str, Any]) -> str:
+def encoded_object(fields: dict[str, object]) -> str:
     """Return an object as JSON text, exactly as ``encode`` does; lists of ``EncodedMessage`` are not encoded again."""
     return f"{{{', '.join([f'{encode(name)}: {_value(value)}' for name, value in fields.items()])}}}"
 
@@ -106,7 +106,7 @@ def _object(fields: dict[str, Any]) -> str:
     return f"{{{', '.join(texts)}}}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if not isinstance(value, list) or EncodedMessage not in map(type, value):
         return encode(value)
     parts: list[str] = []

@@ -215,7 +215,7 @@ def _number(value: str | None) -> float | None:
     return number if number is not None and math.isfinite(number) and number >= 0 else None
 
 
-def _from_json(data: Any) -> ErrorBody:
+def _from_json(data: object) -> ErrorBody:
     """Parse ``error.message``, ``message`` (text or object), ``detail`` (text or list), ``error`` as text.
 
     Otherwise as JSON.
@@ -245,7 +245,7 @@ def _from_json(data: Any) -> ErrorBody:
     )
 
 
-def _message(data: dict[str, Any]) -> tuple[str, str]:
+def _message(data: dict[str, object]) -> tuple[str, str]:
     """Return message and field of one level of an error body."""
     for key in ("message", "detail", "error", "msg"):
         value = data.get(key)
@@ -266,11 +266,11 @@ def _path(item: dict[str, object]) -> str:
     return ".".join(parts[1:] if parts[:1] == ["body"] else parts)
 
 
-def _status(value: Any) -> int | None:
+def _status(value: object) -> int | None:
     return value if isinstance(value, int) and 400 <= value < 600 else None
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

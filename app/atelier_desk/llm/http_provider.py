@@ -64,7 +64,7 @@ def named_in(field: str, text: str) -> bool:
     return re.search(rf"(?<![a-z_]){re.escape(field)}(?!_)", text) is not None
 
 
-def counted_tokens(answer: Any, *names: str) -> int | None:
+def counted_tokens(answer: object, *names: str) -> int | None:
     """A number of tokens that stands in an answer; None when none does. 0 is no count: it would make requests free."""
     for name in names:
         answer = answer.get(name) if isinstance(answer, dict) else None
@@ -114,7 +114,7 @@ class HttpProvider(ABC):
         """Return the URL to which paths are appended; an empty one means the kind's default server."""
 
     @abstractmethod
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         """Return the request's JSON body without fields this model has refused."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class HttpProvider(ABC):
         """Return a parser for one answer; ``where`` is what its errors are about."""
 
     @abstractmethod
-    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Read the server's models with ``get(method, path)``."""
 
     def chat_page(self, model: str) -> str:
@@ -209,7 +209,7 @@ class HttpProvider(ABC):
         """Close connections."""
         await self.http.aclose()
 
-    async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
+    async def json(self, method: str, path: str, payload: object = None, *, model: str = "") -> object:
         """Make a non-streaming request, with retries."""
         return await self.with_retries(lambda: self.http.json(method, path, payload, model=model))
 
@@ -217,7 +217,7 @@ class HttpProvider(ABC):
         """Return what ``call`` does at last, within the attempts of ``retry``."""
         return await call_with_retries(call, clock=self._clock, policy=self.retry, rng=self._rng)
 
-    async def optional_json(self, path: str) -> dict[str, Any]:
+    async def optional_json(self, path: str) -> dict[str, object]:
         """Return the object of a page that not every server has, empty if missing."""
         try:
             answer = await self.http.json("GET", path)
@@ -227,7 +227,7 @@ class HttpProvider(ABC):
             return {}
         return answer if isinstance(answer, dict) else {}
 
-    async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
+    async def embeddings(self, payload: dict[str, object], model: str) -> tuple[object, int | None]:
         """Vectors for the texts of ``payload["input"]``, in their order, as the server has them (anything else when it
         gave none), and the tokens that it counted. One request: retries are the caller's.
 
@@ -239,7 +239,7 @@ class HttpProvider(ABC):
         items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
         return [item.get("embedding") for item in items], counted_tokens(answer, "usage", "prompt_tokens")
 
-    def items(self, answer: Any, key: str, name: str = "") -> list[dict[str, Any]]:
+    def items(self, answer: object, key: str, name: str = "") -> list[dict[str, Any]]:
         """Return the objects of a list in an answer, or of a bare list (Together's models).
 
         With ``name``, text items become objects with only that name.
@@ -281,7 +281,7 @@ class HttpProvider(ABC):
                     raise
                 refused |= fields
 
-    async def _exchange(self, request: ChatRequest, payload: dict[str, Any]) -> AsyncGenerator[ChatDelta, None]:
+    async def _exchange(self, request: ChatRequest, payload: dict[str, object]) -> AsyncGenerator[ChatDelta, None]:
         page = self.chat_page(request.model)
         where = self.http.where(request.model, page)
         async with self.http.stream("POST", page, payload, model=request.model) as response:
@@ -307,7 +307,7 @@ class HttpProvider(ABC):
         for delta in parser.close():
             yield delta
 
-    def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
+    def refused_fields(self, payload: dict[str, object], error: ProviderError) -> set[str]:
         """Return the droppable request fields that an error complains about."""
         if error.status not in REFUSAL_STATUSES or error.code != "bad_request":
             return set()

@@ -45,7 +45,7 @@ class MistralProvider(HttpProvider):
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         adjustable = _adjustable_reasoning(request.model)
         thinks = (adjustable and "reasoning_effort" not in refused) or "magistral" in bare_name(request.model)
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": request.model,
             "messages": _encoded[thinks].all(arrange(request.messages, answer_before_user=True)),
             "stream": True,

@@ -49,7 +49,7 @@ class OllamaProvider(HttpProvider):
             .rstrip("/")
         )
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         options: dict[str, object] = {
             "num_ctx": request.context_window or DEFAULT_WINDOW,
             "num_predict": request.max_tokens,
@@ -60,7 +60,7 @@ class OllamaProvider(HttpProvider):
             options["seed"] = request.seed
         if request.stop:
             options["stop"] = list(request.stop)
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": request.model,
             "messages": _encoded.all(arrange(request.messages)),
             "stream": True,
@@ -98,7 +98,7 @@ class OllamaProvider(HttpProvider):
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
         return merge_profile(self.kind, self._info(item))
 
-    async def embeddings(self, payload: dict[str, object], model: str) -> tuple[Any, int | None]:
+    async def embeddings(self, payload: dict[str, object], model: str) -> tuple[object, int | None]:
         answer = await self.json("POST", "/api/embed", payload, model=model)
         return answer.get("embeddings") if isinstance(answer, dict) else None, counted_tokens(
             answer, "prompt_eval_count"

@@ -79,8 +79,8 @@ class OpenAICompatibleProvider(HttpProvider):
             return url
         return f"{url.rstrip('/')}/openai/v1" if is_azure(url) else f"{url.rstrip('/')}/v1"
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
+        body: dict[str, object] = {
             "model": request.model,
             "messages": self._messages(request, refused),
             "stream": True,

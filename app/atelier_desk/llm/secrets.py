@@ -473,7 +473,7 @@ class KeyVault:
             self._backend = _usable_backend()
         return self._backend
 
-    def _ask(self, keyring: Any, call: Any) -> Any:
+    def _ask(self, keyring: object, call: Any) -> Any:
         """Call the keyring; one that fails is not used again in this session."""
         from keyring.errors import KeyringError
 

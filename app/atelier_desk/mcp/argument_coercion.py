@@ -18,7 +18,7 @@ _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _OTHER_THAN_TEXT = frozenset({"integer", "number", "boolean", "null"})
 
 
-def read(schema: Mapping[str, object], value: Any, depth: int = 0) -> Any:
+def read(schema: Mapping[str, object], value: object, depth: int = 0) -> Any:
     """Convert texts to the types of the schema; returns the same object when nothing changes."""
     if depth > DEEPEST or not isinstance(schema, Mapping):
         return value

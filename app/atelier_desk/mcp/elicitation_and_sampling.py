@@ -229,7 +229,7 @@ def _line(text: object) -> str:
     return shorten(" ".join(redact(str(text)).split()), 256) if text else ""
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

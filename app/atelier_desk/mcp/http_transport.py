@@ -70,7 +70,7 @@ async def talk(
     *,
     timeout_s: float,
     auth: httpx2.Auth | None = None,
-) -> AsyncIterator[tuple[Any, Any]]:
+) -> AsyncIterator[tuple[object, object]]:
     """Open the streams for the SDK's client.
 
     ``over`` is called when the server exceeds a limit; ``answered`` records which, ``entries`` the rejected
@@ -126,7 +126,7 @@ class _Stream:
         await self._stream.__aenter__()
         return self
 
-    async def __aexit__(self, *error: object) -> Any:
+    async def __aexit__(self, *error: object) -> object:
         return await self._stream.__aexit__(*error)
 
 
@@ -140,7 +140,7 @@ class _Heard(_Stream):
     def __aiter__(self) -> _Heard:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> object:
         item = await self._stream.__anext__()
         if not self._asked.on_received(getattr(item, "message", None)):
             self._ended("requests")

@@ -132,7 +132,7 @@ class Entries:
         return f"a parameter cannot be sent as a header ({invalid})" if invalid else ""
 
 
-def _problem(method: str, version: str, key: str, entry: Any) -> str:
+def _problem(method: str, version: str, key: str, entry: object) -> str:
     """What is wrong with an entry, in words; empty when it is valid."""
     page = {key: [entry], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
 from atelier_desk.mcp import error_conversion, prompts
@@ -42,7 +42,7 @@ async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:
             return
 
 
-async def tools(client: Client, server: str) -> list[dict[str, Any]]:
+async def tools(client: Client, server: str) -> list[dict[str, object]]:
     """All usable tools as the server defines them, in its order, at most ``MOST_TOOLS``.
 
     ``Entries`` has already removed invalid ones.

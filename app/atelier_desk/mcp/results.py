@@ -120,7 +120,7 @@ def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
     return redact("\n\n".join(texts)), b"" if texts else data, kind
 
 
-def hidden(value: Any) -> object:
+def hidden(value: object) -> object:
     """A JSON value without secrets known to this program."""
     if value is None or isinstance(value, bool | int | float):
         return value

@@ -170,7 +170,7 @@ class Answers:
             )
         )
 
-    async def _answered(self, make: Any) -> Any:
+    async def _answered(self, make: Any) -> object:
         if len(self.open) != 1:
             self.note("warning", NOT_ONE)
             return ErrorData(code=_INTERNAL, message=NOT_ONE)
@@ -215,7 +215,7 @@ class Answers:
         Raises:
             UnsupportedRequest: a request cannot be answered at all.
         """
-        answers: dict[str, dict[str, Any]] = {}
+        answers: dict[str, dict[str, object]] = {}
         questions: list[QuestionSpec] = []
         notes: list[str] = []
         refusal = await desk.refusal()

@@ -12,7 +12,6 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -50,7 +49,7 @@ class Ended:
 @asynccontextmanager
 async def talk(
     order: Order, ended: Ended, over: Callable[[], None], entries: Entries
-) -> AsyncIterator[tuple[Any, Any]]:
+) -> AsyncIterator[tuple[object, object]]:
     """Start a program and open the streams for the SDK's client.
 
     ``over`` is called when the program closes its output; ``ended`` records how it ended, ``entries`` the

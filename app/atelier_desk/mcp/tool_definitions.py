@@ -159,7 +159,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     return made
 
 
-def argument_mismatch(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+def argument_mismatch(schema: Mapping[str, object], arguments: Mapping[str, object]) -> str:
     """What is wrong with a call's arguments, as text for the model; empty when they are valid.
 
     Checks that can take unlimited time, such as patterns, are left to the server.
@@ -176,7 +176,7 @@ def argument_mismatch(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     return f"{place}: {shorten(worst.message, _PROBLEM)}" if place else shorten(worst.message, _PROBLEM)
 
 
-def _check(schema: dict[str, Any]) -> None:
+def _check(schema: Mapping[str, object]) -> None:
     from jsonschema.exceptions import SchemaError
 
     try:
@@ -219,7 +219,7 @@ def _plain(node: object, depth: int = 0) -> Any:
     return [_plain(each, depth + 1) for each in node] if isinstance(node, list) else node
 
 
-def _validator(schema: Mapping[str, Any], most: int = REFERENCES) -> Any:
+def _validator(schema: Mapping[str, object], most: int = REFERENCES) -> Any:
     """A validator for one check; its own registry makes sure that nothing is fetched.
 
     Raises:
@@ -234,7 +234,7 @@ def _validator(schema: Mapping[str, Any], most: int = REFERENCES) -> Any:
     def counted(keyword: str) -> Callable[..., Iterable[object]]:
         follow = Draft202012Validator.VALIDATORS[keyword]
 
-        def check(*given: object) -> Iterable[Any]:
+        def check(*given: object) -> Iterable[object]:
             nonlocal followed
             followed += 1
             if followed > most:

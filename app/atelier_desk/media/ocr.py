@@ -95,7 +95,7 @@ def _turned(picture: Picture, number: int) -> bool:
     return True
 
 
-def _page(picture: Picture, languages: str) -> dict[str, Any]:
+def _page(picture: Picture, languages: str) -> dict[str, object]:
     from PIL import Image, ImageOps
 
     width, height = picture.size

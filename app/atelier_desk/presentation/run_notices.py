@@ -213,7 +213,7 @@ class NoticeKind(NamedTuple):
     """
 
     icon: str
-    make: Callable[[Mapping[str, Any]], tuple[str, str]]
+    make: Callable[[Mapping[str, object]], tuple[str, str]]
     warning: bool = False
     lines: bool = False
 
@@ -246,7 +246,7 @@ NOTICES = {
 else."""
 
 
-def notice_kind(topic: str, details: Mapping[str, Any]) -> NoticeKind | None:
+def notice_kind(topic: str, details: Mapping[str, object]) -> NoticeKind | None:
     """Return how a notice is shown; None for one that has a view of its own."""
     if topic != "notice":
         return NOTICES.get(topic)

@@ -33,7 +33,7 @@ _SEMANTIC, _SIMPLE, _NULL = 6, 7, 22
 """CBOR major types of tags and of simple values, and the simple value null."""
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     """Encode a request for the database.
 
     Raises:
@@ -49,7 +49,7 @@ def encode(value: Any) -> bytes:
             raise UsageError(NOT_STORABLE, code="invalid", detail=str(error).partition(";")[0]) from error
 
 
-def decode(data: bytes) -> Any:
+def decode(data: bytes) -> object:
     """Decode an answer of the database. Both CBOR null and SurrealDB's NONE become None."""
     try:
         return cbor2.loads(data, tag_hook=_tagged, semantic_decoders=_DECODERS)
@@ -78,11 +78,11 @@ def _integer(encoder: cbor2.CBOREncoder, value: int) -> None:
     encoder.encode_int(value)
 
 
-def _leave(_encoder: cbor2.CBOREncoder, value: Any) -> NoReturn:
+def _leave(_encoder: cbor2.CBOREncoder, value: object) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 
-def _tagged(tag: cbor2.CBORTag, _immutable: bool) -> Any:
+def _tagged(tag: cbor2.CBORTag, _immutable: bool) -> object:
     return drivers.tag_decoder(None, tag)  # type: ignore[arg-type]  # the driver reads nothing but the tag
 
 

@@ -64,12 +64,12 @@ def unpack(value: str | bytes) -> str:
     return plain.decode()
 
 
-def packed(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def packed(table: str, row: Mapping[str, object]) -> dict[str, object]:
     """Return the row as it is stored."""
     return {**row, **{name: pack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), str)}}
 
 
-def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def unpacked(table: str, row: Mapping[str, object]) -> dict[str, object]:
     """Inverse of ``packed``.
 
     Raises:
@@ -81,7 +81,7 @@ def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def readable(table: str, row: Mapping[str, object]) -> dict[str, Any]:
     """Like ``unpacked``, with an empty text in place of each damaged one."""
 
     def text(value: bytes) -> str:

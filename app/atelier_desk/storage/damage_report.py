@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.support.i18n import N_
@@ -116,16 +116,16 @@ def not_begun(found: Sequence[Damage]) -> StorageError:
     return StorageError(NOT_BEGUN, code=CODE, damage=found[0].error(), what_to_do=StorageError(GIVE_UP))
 
 
-def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
+def of_row(table: str, row: Mapping[str, object], problem: str = CHANGED) -> Damage:
     """Describe a damaged row that was read; any of its values may be wrong."""
     seq = found if isinstance(found := row.get("seq"), int) else 0
     return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), seq, problem)
 
 
-def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:
+def damaged_row(table: str, row: Mapping[str, object]) -> StorageError:
     """Return the error for a row that was read and is damaged."""
     return damaged([of_row(table, row)])
 
 
-def _key(found: Any) -> str:
+def _key(found: object) -> str:
     return str(getattr(found, "id", found or ""))

@@ -15,7 +15,7 @@ from atelier_desk.storage.copies.progress_and_cancellation import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_hash import named_in
-from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
+from atelier_desk.storage.row_mapping import HASHED_TABLES, M, Table, record
 from atelier_desk.storage.table_pages import Run, count_rows, rows_after
 from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS
 from atelier_desk.storage.writing.hash_chain import FIRST, Chain
@@ -30,7 +30,7 @@ _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 class Store(Protocol):
     """The part of the store that is needed here; the store itself imports this module."""
 
-    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
+    async def query_all(self, sql: str, /, **params: object) -> list[object]: ...
 
     def bounded_reading(self) -> BoundedReading: ...
 
@@ -123,7 +123,7 @@ async def _everywhere(
     return found
 
 
-async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
+async def _alone(run: Run, table: Table[M]) -> list[Damage]:
     found: list[Damage] = []
     after = record(table.name, "")
     text = f"SELECT {table.columns} FROM {rows_after(table.name, after)} ORDER BY id LIMIT {PAGE}"  # noqa: S608
@@ -243,7 +243,7 @@ class _Check:
             changed.append(Damage(self._id, "", EVENTS.name, "", 0, MISSING))
         self._found += changed
 
-    async def _rows(self, table: Table[Any]) -> None:
+    async def _rows(self, table: Table[M]) -> None:
         """Compare the rows of a table with the events that name them."""
         order = {"message": "back", "tool_execution": "recency"}[table.name]
         missing = {key: named for (of, key), named in self._named.items() if of == table.name}
@@ -258,7 +258,7 @@ class _Check:
         found += [Damage(self._id, named.run, table.name, key, 0, MISSING) for key, named in missing.items()]
         self._found += found
 
-    def _compare(self, table: Table[Any], row: Row, missing: dict[str, _Named], found: list[Damage]) -> None:
+    def _compare(self, table: Table[M], row: Row, missing: dict[str, _Named], found: list[Damage]) -> None:
         named = missing.pop(row["id"].id, None)
         run = row.get("run")
         unmarked = row.get("hash") is None and run is not None and run.id in self._since_first
@@ -267,7 +267,7 @@ class _Check:
         if not table.is_intact(row) or unmarked or other:
             found.append(of_row(table.name, row))
 
-    async def _one_by_one(self, table: Table[Any], missing: dict[str, _Named]) -> list[Damage]:
+    async def _one_by_one(self, table: Table[M], missing: dict[str, _Named]) -> list[Damage]:
         """Like ``_rows`` where the engine cannot read a page.
 
         Unreadable rows that no event names cannot be identified.

@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
@@ -23,6 +23,9 @@ from atelier_desk.storage.data_folder import database_preflight
 from atelier_desk.storage.data_folder.lock import shielded, to_its_end
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from surrealdb.connections.async_embedded import AsyncEmbeddedSurrealConnection
 
 _log = logging.getLogger(__name__)
 BUSY_WAIT_S = 600.0
@@ -45,11 +48,11 @@ class Outcome(NamedTuple):
     """
 
     ok: bool
-    value: Any
+    value: object
     settled: bool = True
 
 
-_abandoned: list[Any] = []
+_abandoned: list[AsyncEmbeddedSurrealConnection] = []
 """Connections whose folder was moved away.
 
 Closing or collecting one would write to a path that now belongs to another folder.
@@ -65,8 +68,8 @@ class Engine:
             request, reopening and closing, because the engine opens new files by path.
     """
 
-    def __init__(self, connection: Any, path: Path | None, fsync: bool) -> None:
-        self._connection: Any | None = connection
+    def __init__(self, connection: AsyncEmbeddedSurrealConnection | None, path: Path | None, fsync: bool) -> None:
+        self._connection = connection
         self.path = path
         self._fsync = fsync
         self.verify: Callable[[], None] = lambda: None
@@ -137,7 +140,7 @@ class Engine:
             return [Outcome(False, str(failure.get("message", failure) if isinstance(failure, dict) else failure))]
         return [Outcome(item["status"] == "OK", item["result"]) for item in response["result"]]
 
-    async def results(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
+    async def results(self, sql: str, params: Mapping[str, Any]) -> list[object]:
         """Like ``run``, but return the result of each statement.
 
         Raises:
@@ -240,7 +243,7 @@ class Engine:
                 raise
             await _disconnect(connection)
 
-    async def _connected(self) -> Any:
+    async def _connected(self) -> AsyncEmbeddedSurrealConnection:
         while True:
             await self._may_run.wait()
             if self._closed:
@@ -263,7 +266,7 @@ class Engine:
             raise
 
 
-async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -> Any:
+async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -> AsyncEmbeddedSurrealConnection:
     """Open the engine.
 
     Waits up to ``BUSY_WAIT_S`` while it is busy, or for a lock that this process left (``ours``).
@@ -285,13 +288,13 @@ async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -
         await asyncio.sleep(BUSY_POLL_S)
 
 
-async def _connect_once(directory: Path | None, fsync: bool, deadline: float) -> Any:
+async def _connect_once(directory: Path | None, fsync: bool, deadline: float) -> AsyncEmbeddedSurrealConnection:
     """Open the engine in a thread.
 
     A cancelled wait or a failed opening closes it again, so that no one holds the files once the lock is released.
     """
     opening = asyncio.ensure_future(in_storage_thread(_construct, _url(directory, fsync)))
-    connection: Any = None
+    connection: AsyncEmbeddedSurrealConnection | None = None
     try:
         connection = await asyncio.shield(opening)
         while True:
@@ -333,7 +336,7 @@ def _files_in(folder: Path) -> dict[str, int]:
         return {}
 
 
-async def _disconnect(connection: Any) -> None:
+async def _disconnect(connection: AsyncEmbeddedSurrealConnection) -> None:
     try:
         await connection.close()
     except Exception as error:
@@ -348,5 +351,6 @@ def _url(directory: Path | None, fsync: bool) -> str:
     return f"surrealkv://{directory.absolute().as_posix()}{'' if fsync else '?sync=1s'}"
 
 
-def _construct(url: str) -> Any:
-    return surrealdb_driver_loader.surrealdb().AsyncSurreal(url)
+def _construct(url: str) -> AsyncEmbeddedSurrealConnection:
+    connection: AsyncEmbeddedSurrealConnection = surrealdb_driver_loader.surrealdb().AsyncSurreal(url)
+    return connection

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import re
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
@@ -239,7 +238,7 @@ def _is_storage_failure(text: str) -> bool:
     return bool(re.search(r"key-value store|datastore|storage engine|IO error|panick", text, re.IGNORECASE))
 
 
-def _params(code: str, path: object, text: str) -> dict[str, Any]:
+def _params(code: str, path: object, text: str) -> dict[str, object]:
     if code in {"damaged", "damaged_row", "io"}:
         return {"path": path, "detail": text}
     return {"path": path}

@@ -27,7 +27,7 @@ class Migrator:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def run(self, sql: str, **params: Any) -> list[Any]:
+    async def run(self, sql: str, **params: object) -> list[Any]:
         """Run statements and return the result of each.
 
         Raises:

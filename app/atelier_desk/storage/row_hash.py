@@ -19,7 +19,7 @@ BYTES = 8
 """Enough for accidental damage: one change in 2^64 would be missed."""
 
 
-def row_hash(row: Mapping[str, Any], columns: Iterable[str]) -> bytes:
+def row_hash(row: Mapping[str, object], columns: Iterable[str]) -> bytes:
     """Return the hash of the values of some columns, ``BYTES`` long."""
     parts: list[str] = []
     for name in columns:

@@ -30,9 +30,10 @@ HASHED_TABLES: dict[str, Table[Any]] = {}
 """By name, the tables whose rows have a hash."""
 
 
-def record(table: str, key: Any) -> RecordID:
+def record(table: str, key: object) -> RecordID:
     """Return the id of a record; ``key`` is a string or a list of strings."""
-    return surrealdb().RecordID(table, key)  # type: ignore[no-any-return]
+    made: RecordID = surrealdb().RecordID(table, key)
+    return made
 
 
 def rows_of_each(parameter: str, select: str) -> str:
@@ -44,7 +45,7 @@ def rows_of_each(parameter: str, select: str) -> str:
     return f"array::flatten(array::distinct(${parameter}).map(|$each| ({select})))"
 
 
-def to_json(value: Any) -> str:
+def to_json(value: object) -> str:
     """Return the JSON text of a domain value; ASCII if it contains lone surrogates, so that they survive."""
     try:
         return to_json_bytes(value, inf_nan_mode="constants").decode()
@@ -61,7 +62,7 @@ def plain_time(value: datetime) -> datetime:
     )
 
 
-def has_hash(table: str, row: Mapping[str, Any], columns: Iterable[str]) -> bool:
+def has_hash(table: str, row: Mapping[str, object], columns: Iterable[str]) -> bool:
     """Whether a row matches the hash of its (uncompressed) columns, or has no hash at all."""
     try:
         return row.get("hash") is None or row["hash"] == row_hash(unpacked(table, row), columns)
@@ -94,8 +95,8 @@ class Table(Generic[M]):
         *,
         links: Mapping[str, str] | None = None,
         json_fields: Iterable[str] = (),
-        key: Callable[[M], Any] | None = None,
-        extra: Callable[[M], dict[str, Any]] | None = None,
+        key: Callable[[M], object] | None = None,
+        extra: Callable[[M], dict[str, object]] | None = None,
         order: Iterable[str] = (),
         hashed: str = "",
         changing: Iterable[str] = (),
@@ -124,7 +125,7 @@ class Table(Generic[M]):
         """Return the column of a field."""
         return field.removesuffix("_id") if field in self.links else field
 
-    def record(self, key: Any) -> RecordID:
+    def record(self, key: object) -> RecordID:
         return record(self.name, key)
 
     def encode(self, value: M) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class Table(Generic[M]):
             row["hash"] = row_hash(row, self.hashed)
         return packed(self.name, row)
 
-    def changes(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def changes(self, fields: Mapping[str, object]) -> dict[str, object]:
         """Return columns for some fields, for ``UPDATE … MERGE``.
 
         Raises:
@@ -148,11 +149,11 @@ class Table(Generic[M]):
             raise KeyError(f"{self.model.__name__} has no field {', '.join(sorted(unknown))}")
         return packed(self.name, {self.column(field): self._out(field, value) for field, value in fields.items()})
 
-    def is_intact(self, row: Mapping[str, Any]) -> bool:
+    def is_intact(self, row: Mapping[str, object]) -> bool:
         """Whether a row is undamaged as far as its hash tells; one of an earlier version has none."""
         return has_hash(self.name, row, self.hashed)
 
-    def is_readable(self, row: Mapping[str, Any]) -> bool:
+    def is_readable(self, row: Mapping[str, object]) -> bool:
         """Like ``is_intact`` for a row with all columns; without a hash, whether it decodes to a model."""
         try:
             self.decode(row)
@@ -160,7 +161,7 @@ class Table(Generic[M]):
             return False
         return True
 
-    def decode(self, row: Mapping[str, Any]) -> M:
+    def decode(self, row: Mapping[str, object]) -> M:
         """Return the model of a row; columns of no field are ignored.
 
         Raises:
@@ -187,10 +188,10 @@ class Table(Generic[M]):
                 values[field] = self._in(field, found)
         return self.model.model_validate(values)
 
-    def decode_all(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
+    def decode_all(self, rows: Iterable[Mapping[str, object]]) -> list[M]:
         return [self.decode(row) for row in rows]
 
-    def _out(self, field: str, value: Any) -> Any:
+    def _out(self, field: str, value: Any) -> object:
         if value is None:
             return None
         if field in self.links:

@@ -129,7 +129,7 @@ class Store:
             raise
         return cls(engine, clock, counter, version, lock)
 
-    async def query(self, sql: str, /, **params: Any) -> list[Any]:
+    async def query(self, sql: str, /, **params: object) -> list[Any]:
         """Run reading statements and return the rows of the last one (a single value becomes a list of one).
 
         Raises:
@@ -140,7 +140,7 @@ class Store:
             return result
         return [] if result is None else [result]
 
-    async def query_all(self, sql: str, /, **params: Any) -> list[Any]:
+    async def query_all(self, sql: str, /, **params: object) -> list[Any]:
         """Run reading statements and return the result of each.
 
         Raises:

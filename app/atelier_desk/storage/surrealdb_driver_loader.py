@@ -12,7 +12,6 @@ import threading
 from functools import cache, partial
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 _ELSEWHERE = {
     "async_http": ("AsyncHttpSurrealConnection",),
@@ -25,7 +24,7 @@ _importing = threading.Lock()
 
 
 @cache
-def surrealdb() -> Any:
+def surrealdb() -> ModuleType:
     """Return the driver's package. The first call takes about 0.1 s; make it in a thread."""
     with _importing:
         if "surrealdb" not in sys.modules:
@@ -54,5 +53,5 @@ def _stand_in(name: str, classes: tuple[str, ...]) -> ModuleType:
     return module
 
 
-def _real(name: str, made: str, _class: type, *args: Any, **fields: Any) -> Any:
+def _real(name: str, made: str, _class: type, *args: object, **fields: object) -> object:
     return getattr(importlib.import_module(name), made)(*args, **fields)

@@ -13,7 +13,7 @@ COUNT_PAGE = 200
 """Rows read at a time if only their ids come back: the engine holds a page in memory, and events may have images."""
 
 
-def rows_after(table: str, after: Any) -> str:
+def rows_after(table: str, after: object) -> str:
     """Return what a statement reads from to get the rows whose id follows the parameter ``$after``; all for None.
 
     A range of ids: for a condition on them the engine reads the table from its beginning, at each page anew.
@@ -47,7 +47,7 @@ async def count_by_reading(run: Run, table: str, progress: Callable[[int], None]
             progress(count)
 
 
-async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]]:
+async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, object]]]:
     """Yield the rows of a table in the order of their ids, ``READ_PAGE`` at a time.
 
     Raises:
@@ -63,6 +63,6 @@ async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]
         after = rows[-1]["id"]
 
 
-def insertion(table: str, rows: Sequence[dict[str, Any]]) -> str:
+def insertion(table: str, rows: Sequence[dict[str, object]]) -> str:
     """Return the statement that inserts ``$rows``; those of an edge table have both ends, ``in`` and ``out``."""
     return f"INSERT {'RELATION ' if rows and 'in' in rows[0] else ''}INTO {table} $rows RETURN NONE"

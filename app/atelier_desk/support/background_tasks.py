@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Tasks:
 
     def __init__(self, on_failure: OnFailure) -> None:
         self._on_failure = on_failure
-        self._started: list[asyncio.Task[Any]] = []
+        self._started: list[asyncio.Task[object]] = []
 
     def start(self, name: str, work: Coroutine[object, None, T]) -> asyncio.Task[T]:
         """Run ``work`` until it ends or its owner closes."""

@@ -6,7 +6,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<name>\w+)\}")
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
@@ -44,7 +43,7 @@ def _placed(found: re.Match[str], values: Mapping[str, object]) -> str:
     return str(values[name]) if name in values else found[0]
 
 
-def visible_json(value: Any, indent: int | None = None) -> str:
+def visible_json(value: object, indent: int | None = None) -> str:
     """A value as JSON for people, with hidden characters escaped; can be parsed again."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     return "\n".join(line if _is_plain(line) else "".join(map(_escaped, line)) for line in text.split("\n"))

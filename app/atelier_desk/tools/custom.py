@@ -62,7 +62,7 @@ class FunctionTool(Tool):
             value = await in_function_thread(function, **arguments)
         return outcome_of(value)
 
-    def arguments(self, input: Input, context: ToolContext) -> dict[str, Any]:
+    def arguments(self, input: Input, context: ToolContext) -> dict[str, object]:
         """Return the arguments for the function: validated input by parameter, and the context if requested."""
         arguments = {name: getattr(input, name) for name in type(input).model_fields}
         return {**arguments, self._context_name: context} if self._context_name else arguments
@@ -254,7 +254,7 @@ def _named(kinds: type[Kind], what: str, value: str) -> Kind:
         ) from None
 
 
-def outcome_of(value: Any) -> ToolResult | AskUser:
+def outcome_of(value: object) -> ToolResult | AskUser:
     """What a function's value means: an object as the result's fields, anything else as its ``result``."""
     if isinstance(value, ToolResult | AskUser):
         return value

@@ -231,7 +231,7 @@ class _Service:
         # A local image server often needs no key; others report it when they do.
         key = credentials(vault, name, title, key_env, "authorization", "Bearer ", needed=name != "images")
         self._http = HttpClient(address, provider=title, clock=clock, credentials=key, timeouts=timeouts)
-        self.json: Callable[..., Awaitable[Any]] = self._http.json
+        self.json: Callable[..., Awaitable[object]] = self._http.json
 
     async def __aenter__(self) -> _Service:
         return self

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from atelier_desk.domain.clock import Clock
@@ -94,7 +93,9 @@ class Searcher:
             found = await engine.ask(self, query, limit)
         return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
 
-    async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:
+    async def ask(
+        self, method: str, path: str, payload: object = None, *, header: str = "", before: str = ""
+    ) -> object:
         """The JSON answer of the service."""
         engine = ENGINES[self.settings.search]
         key = (
@@ -177,7 +178,7 @@ ENGINES: dict[str, SearchEngine] = {
 }
 
 
-def _rows(said: object) -> list[Any]:
+def _rows(said: object) -> list[object]:
     rows = said.get("results") if isinstance(said, dict) else None
     if not isinstance(rows, list):
         raise ToolError(
@@ -186,7 +187,7 @@ def _rows(said: object) -> list[Any]:
     return rows
 
 
-def _hits(rows: Iterable[Any], url: str, excerpt: str, *dates: str) -> list[WebHit]:
+def _hits(rows: Iterable[object], url: str, excerpt: str, *dates: str) -> list[WebHit]:
     """Convert rows of an answer; those without a page's address are skipped."""
     found = []
     for row in rows:

@@ -10,8 +10,8 @@ import ctypes
 import errno
 import os
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 _NOREPLACE, _EXCHANGE = 1, 2
 _UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
@@ -56,7 +56,7 @@ def _there(folder: int, name: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _renameat2() -> Any:
+def _renameat2() -> Callable[..., int] | None:
     """Return the C function; glibc has it since 2.28, musl since 1.2.3."""
     if sys.platform != "linux":
         return None

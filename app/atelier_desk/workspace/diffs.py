@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 
-from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.domain.result_parts import FileAction, FileChange
 from atelier_desk.support.visible_and_shortened_text import visible
 from atelier_desk.workspace.text_files import decode, pieces
 
@@ -141,13 +141,15 @@ def _cut(line: str, start: int, end: int) -> str:
 
 def file_change(path: str, before: bytes | None, after: bytes | None, *, moved_to: str = "") -> FileChange:
     """Return the change as a part of a result; None stands for no file."""
-    action = "moved" if moved_to else "created" if before is None else "deleted" if after is None else "changed"
+    action: FileAction = (
+        "moved" if moved_to else "created" if before is None else "deleted" if after is None else "changed"
+    )
     old, new = decode(before or b""), decode(after or b"")
     diff, added, removed = "", 0, 0
     if old is not None and new is not None and before != after:
         diff, added, removed = unified(old.text, new.text, moved_to or path)
     return FileChange(
-        action=action,  # type: ignore[arg-type]
+        action=action,
         path=path,
         moved_to=moved_to,
         diff=diff,

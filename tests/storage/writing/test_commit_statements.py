@@ -94,4 +94,6 @@ def test_rows_of_all_tables_are_one_statement() -> None:
     commit = Commit(events=(event(2),), runs=(run(2),), messages=(message("m", "text"),), tasks=(TASK,))
     together = commit_statements.statements(commit, {})
     assert len(together) == len(commit_statements.statements(Commit(events=(event(2),), runs=(run(2),)), {}))
-    assert [row["id"].table_name for row in together[-1].params["rows"]] == ["run", "message", "task"]
+    rows = together[-1].params["rows"]
+    assert isinstance(rows, list)
+    assert [row["id"].table_name for row in rows] == ["run", "message", "task"]

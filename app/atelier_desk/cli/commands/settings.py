@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -52,11 +51,11 @@ def _flat(model: BaseModel, before: str = "") -> Iterator[tuple[str, object]]:
             yield key, plain[name]
 
 
-def _known(found: dict[str, object], key: str) -> Any:
+def _known(found: dict[str, object], key: str) -> object:
     if key not in found:
         raise UsageError(N_("There is no setting {key}. Settings: {names}."), key=key, names=", ".join(found))
     return found[key]
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -6,7 +6,6 @@ from argparse import Namespace
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.cli.command_arguments.usage import BY
 from atelier_desk.cli.command_result import Note, Result, Table
@@ -81,7 +80,7 @@ def _cells(total: UsageSum) -> tuple[str, ...]:
     return (*(figure(count) for count in counts), cost_text(total), duration(total.duration_ms))
 
 
-def _plain(total: UsageSum) -> dict[str, Any]:
+def _plain(total: UsageSum) -> dict[str, object]:
     """A sum as JSON.
 
     ``cost`` is null when no price is known, ``cost_estimated`` is what of it no server confirmed,

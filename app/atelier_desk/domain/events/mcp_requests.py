@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.domain.events.base_event import Event
 from atelier_desk.domain.mcp import ServerProblem
@@ -40,7 +40,7 @@ class InputRequired(Event):
     call_id: str
     server: str
     state: str | None = None
-    answers: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, object]] = {}
     keys: tuple[str, ...] = ()
     round: int = 1
     note: str = ""

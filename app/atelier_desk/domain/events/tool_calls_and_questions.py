@@ -68,7 +68,7 @@ class ToolCallFinished(Event):
     duration_ms: int = 0
     truncated: bool = False
     parts: tuple[ResultPart, ...] = ()
-    state: dict[str, Any] | None = None
+    state: dict[str, object] | None = None
     state_of: str = ""
     skill: SkillUse | None = None
     tainted: tuple[str, ...] = ()

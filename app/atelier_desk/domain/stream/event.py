@@ -43,7 +43,7 @@ class StreamEvent(Model):
     @property
     def payload(self) -> Payload:
         """``data`` as an object of its ``chunk_type``'s class, cached because every part of a window reads it."""
-        known: tuple[dict[str, Any], Payload] | None = self.__dict__.get("_payload")
+        known: tuple[dict[str, object], Payload] | None = self.__dict__.get("_payload")
         if known is None or known[0] is not self.data:  # a changed copy carries the cached payload of the old data
             known = self.data, Payload.by_chunk[self.chunk_type].model_validate(self.data)
             self.__dict__["_payload"] = known

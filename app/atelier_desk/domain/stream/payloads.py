@@ -68,7 +68,7 @@ class Payload(Model):
     by_chunk: ClassVar[dict[ChunkType, type[Payload]]] = {}
     chunk: ClassVar[ChunkType]
 
-    def json_fields(self) -> dict[str, Any]:
+    def json_fields(self) -> dict[str, object]:
         """The fields as JSON values, as sent."""
         return self.model_dump(mode="json")
 
@@ -93,7 +93,7 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
     status: str = ""
     error: str = optional("")
     finish_reason: str = optional("")
-    answer: dict[str, Any] | None = optional(None)
+    answer: dict[str, object] | None = optional(None)
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
@@ -210,7 +210,7 @@ class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
     """``taint``: outside source that the call reads."""
 
     tool: str = ""
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     section: str = ""
     effect: str = ""
     risk: str = ""
@@ -254,11 +254,11 @@ class ValidationRequired(CallPlace, chunk=ChunkType.VALIDATION_REQUIRED):
     operation: str = ""
     risk_level: str = ""
     reason: str = ""
-    arguments: dict[str, Any] = {}
-    details: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
+    details: dict[str, object] = {}
     effect: str = ""
     presentation: Presentation = Presentation()
-    subjects: dict[str, Any] = {}
+    subjects: dict[str, object] = {}
     lineage: tuple[dict[str, str], ...] = ()
     timeout_s: float = 0.0
     round: int = 0

@@ -33,7 +33,7 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
     """Return the system prompt and the alternating turns, the user's first, each with at least one block."""
     arranged = arrange(messages)
     system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
-    out: list[dict[str, Any]] = []
+    out: list[dict[str, object]] = []
     used: set[str] = set()
     open_ids: list[str] = []
     for message in arranged:
@@ -58,7 +58,7 @@ def thinks(turn: list[dict[str, Any]]) -> bool:
     return first is None or first["content"][0]["type"] in THOUGHTS
 
 
-def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, object]]:
     """Return the turns without reasoning, for a request without it."""
     return [
         turn
@@ -68,7 +68,7 @@ def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str, Any]:
+def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str, object]:
     """Return the fields ``tools`` and ``tool_choice``; empty without calls.
 
     A conversation with calls must include their tools, even if none is offered any more.
@@ -117,7 +117,7 @@ def _append(out: list[dict[str, Any]], turn: dict[str, Any]) -> None:
         out.append(turn)
 
 
-def _turn(message: ChatMessage, ids: list[str]) -> dict[str, Any]:
+def _turn(message: ChatMessage, ids: list[str]) -> dict[str, object]:
     if message.role is Role.ASSISTANT:
         return {"role": "assistant", "content": _assistant_blocks(message, ids)}
     return {"role": "user", "content": [*_text(message.content), *map(_image, message.images)]}

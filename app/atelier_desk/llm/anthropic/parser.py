@@ -71,7 +71,7 @@ class MessageParser(EventStreamParser):
         self._finish(answer.get("stop_reason"), {})
         return deltas
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, object]:
         """Return the order of the blocks, if there is reasoning among them."""
         blocks = [_stored_block(self._blocks[index]) for index in sorted(self._blocks)]
         return {BLOCKS: blocks} if any(block["type"] in THOUGHTS for block in blocks) else {}
@@ -106,7 +106,7 @@ class MessageParser(EventStreamParser):
             self._wrote.add(kind)
         return text
 
-    def _piece(self, index: int, delta: dict[str, Any]) -> list[ChatDelta]:
+    def _piece(self, index: int, delta: dict[str, object]) -> list[ChatDelta]:
         block = self._blocks.get(index, {})
         kind, piece = block.get("type"), string_of(delta, _TEXTS.get(str(delta.get("type")), ""))
         match delta.get("type"), kind:
@@ -128,13 +128,13 @@ class MessageParser(EventStreamParser):
         arguments = self._blocks.get(index, {}).pop("input", None)
         return self.assembler.call(index, arguments=arguments) if arguments is not None else []
 
-    def _finish(self, reason: Any, usage: dict[str, Any]) -> None:
+    def _finish(self, reason: object, usage: dict[str, object]) -> None:
         self._count(usage)
         if reason is not None and reason != "":
             self.complete = True
             self.assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
 
-    def _count(self, usage: dict[str, Any]) -> None:
+    def _count(self, usage: dict[str, object]) -> None:
         """Store usage: counts are cumulative, so the newest apply.
 
         Input is split into cache reads, cache writes and the rest.

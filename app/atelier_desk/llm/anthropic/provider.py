@@ -88,14 +88,14 @@ class AnthropicProvider(HttpProvider):
     def usual_key_style(self) -> KeyStyle:
         return KeyStyle.X_API_KEY
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         known = self._thinking_support.get(request.model) or thinking_support(request.model)
         system, conversation = message_conversion.turns(request.messages)
         longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
         max_tokens = min(request.max_tokens, longest)
         thought = thinking(request, known, refused, max_tokens, begun=message_conversion.thinks(conversation))
         on = is_on(thought, known, refused)
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": request.model,
             "max_tokens": max_tokens,
             "system": [{"type": "text", "text": system}] if system.strip() else None,
@@ -173,9 +173,9 @@ class AnthropicProvider(HttpProvider):
         )
 
 
-def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict[str, Any]:
+def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict[str, object]:
     """Return ``output_config``: effort, and the format of the answer."""
-    config: dict[str, Any] = {}
+    config: dict[str, object] = {}
     if request.effort is not None and request.enable_thinking and known.effort:
         config["effort"] = request.effort
     if request.response_schema is not None:
@@ -183,5 +183,5 @@ def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict
     return {field: value for field, value in config.items() if field not in refused}
 
 
-def _flag(capabilities: dict[str, Any], name: str) -> bool | None:
+def _flag(capabilities: dict[str, object], name: str) -> bool | None:
     return flag(object_of(capabilities, name).get("supported"))

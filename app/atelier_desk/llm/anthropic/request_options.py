@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.model_assumptions import bare_name
@@ -62,7 +61,7 @@ def thinking_support(model: str) -> Takes:
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
-def with_capabilities(known: Takes, capabilities: Any) -> Takes:
+def with_capabilities(known: Takes, capabilities: object) -> Takes:
     """Return the options updated by the model list (``capabilities``)."""
     types = {name: _supported(capabilities, "thinking", "types", name) for name in (ADAPTIVE, ENABLED, DISABLED)}
     facts = {"adaptive": types[ADAPTIVE], "budget": types[ENABLED], "off": types[DISABLED]}
@@ -70,20 +69,20 @@ def with_capabilities(known: Takes, capabilities: Any) -> Takes:
     return replace(known, **{field: value for field, value in facts.items() if value is not None})
 
 
-def _supported(capabilities: Any, *path: str) -> bool | None:
+def _supported(capabilities: object, *path: str) -> bool | None:
     for key in (*path, "supported"):
         capabilities = capabilities.get(key) if isinstance(capabilities, dict) else None
     return capabilities if isinstance(capabilities, bool) else None
 
 
-def is_on(field: dict[str, Any] | None, known: Takes, refused: Collection[str]) -> bool:
+def is_on(field: dict[str, object] | None, known: Takes, refused: Collection[str]) -> bool:
     """Whether a model reasons with this ``thinking``; without it, models do whose reasoning cannot be disabled."""
     return field["type"] != DISABLED if field is not None else not known.off or DISABLED in refused
 
 
 def thinking(
     request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int, *, begun: bool
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the field ``thinking`` of a request, None to omit it.
 
     Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 _UNKNOWN = frozenset(
     {
         "minimum",
@@ -20,7 +18,7 @@ _UNKNOWN = frozenset(
 """Constraints that the API neither enforces nor accepts (platform.claude.com/docs, "Structured outputs")."""
 
 
-def closed(schema: Any) -> Any:
+def closed(schema: object) -> object:
     """Forbid additional fields in every object, as the API demands, and drop unsupported constraints.
 
     Replies to the result match the original schema, apart from these constraints.

@@ -44,7 +44,7 @@ _TRAILING = re.compile(r"[\s}\]`]*")
 class ParsedArguments:
     """Result of parsing. Either ``arguments`` or ``error`` applies: an error leaves the arguments empty."""
 
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, object] = field(default_factory=dict)
     repaired: bool = False
     error: str | None = None
 
@@ -62,7 +62,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _checked(value: Any, depth: int = 1) -> Any:
+def _checked(value: object, depth: int = 1) -> Any:
     """Return a copy with valid Unicode.
 
     Raises:
@@ -86,18 +86,18 @@ def _loads(text: str) -> object:
     return json.loads(text, strict=False, parse_constant=_no_constant)
 
 
-def _as_object(value: Any) -> dict[str, object]:
+def _as_object(value: object) -> dict[str, object]:
     if isinstance(value, str):  # some servers encode the arguments twice
         value = _loads(value)
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise _Refused(f"The arguments must be one JSON object, not {_json_type(value)}.")
-    checked: dict[str, Any] = _checked(value)
+    checked: dict[str, object] = _checked(value)
     return checked
 
 
-def _json_type(value: Any) -> str:
+def _json_type(value: object) -> str:
     if isinstance(value, list):
         return "an array"
     if isinstance(value, bool):

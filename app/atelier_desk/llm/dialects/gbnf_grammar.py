@@ -33,7 +33,7 @@ def literal(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _json_literal(value: Any) -> str:
+def _json_literal(value: object) -> str:
     return literal(json.dumps(value, ensure_ascii=False))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
 from atelier_desk.llm.dialects.tool_call_limits import CALLS
@@ -35,7 +34,7 @@ def _guarded(text: str) -> str:
     return text.replace("<tool_", "\\u003ctool_").replace("</tool_", "\\u003c/tool_")
 
 
-def compact_json(value: Any) -> str:
+def compact_json(value: object) -> str:
     """Return JSON on one line without escaping letters."""
     return json.dumps(value, ensure_ascii=False)
 

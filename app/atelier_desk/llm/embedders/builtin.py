@@ -34,7 +34,7 @@ class BuiltinEmbedder:
 
     def __init__(self) -> None:
         self._executor: ThreadPoolExecutor | None = None
-        self._model: Any = None
+        self._model: object = None
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         """Return unit vectors of shape (len(texts), 512), float32. Queries and texts are treated alike.

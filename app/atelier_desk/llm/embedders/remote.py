@@ -115,7 +115,7 @@ class RemoteEmbedder:
         """
         before = _prefix(self._model, query)
         prepared = [before + (text.strip()[:LONGEST] or _EMPTY) for text in texts]
-        vectors: list[Any] = []
+        vectors: list[object] = []
         for start in range(0, len(prepared), BATCH):
             vectors += await self._vectors(prepared[start : start + BATCH])
         return await asyncio.to_thread(self._unit, vectors)
@@ -161,12 +161,12 @@ async def _request(
     provider: HttpProvider, model: str, texts: list[str], dimension: int | None, meter: Meter
 ) -> list[Any]:
     """Return the vectors of one batch in order: lists of numbers or arrays."""
-    payload: dict[str, Any] = {"model": model, "input": texts}
+    payload: dict[str, object] = {"model": model, "input": texts}
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
     if parameter and dimension is not None and dimension != native:
         payload[parameter] = dimension
 
-    async def ask() -> Any:
+    async def ask() -> object:
         # A request that is sent again may be charged for twice: each attempt is counted.
         async with meter(provider.name, model, sum(map(estimate, texts))) as use:
             given, tokens = await provider.embeddings(payload, model)
@@ -184,7 +184,7 @@ async def _request(
     return vectors
 
 
-def _decoded(embedding: Any) -> Any:
+def _decoded(embedding: object) -> Any:
     """Decode a vector given as numbers, or as base64 of little-endian 32-bit floats; None if neither."""
     if isinstance(embedding, list):
         return embedding

@@ -20,7 +20,7 @@ class _Embedding:
 
     _model: Any = None
 
-    def answer(self, request: dict[str, Any], _data: bytes, _tell: Report) -> Reply:
+    def answer(self, request: dict[str, object], _data: bytes, _tell: Report) -> Reply:
         if "model" in request:
             try:
                 from sentence_transformers import SentenceTransformer

@@ -58,7 +58,7 @@ def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, lis
     return system, out
 
 
-def tools(request: ChatRequest) -> list[dict[str, Any]]:
+def tools(request: ChatRequest) -> list[dict[str, object]]:
     """Tool definitions."""
     declared = [
         {"name": wire_name(each.name), "description": each.description, "parametersJsonSchema": each.parameters}
@@ -132,7 +132,7 @@ def _image(image: ImagePart) -> Block:
     return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
 
 
-def _content(message: ChatMessage) -> dict[str, Any]:
+def _content(message: ChatMessage) -> dict[str, object]:
     """Return a message without calls as contents."""
     if message.role is Role.ASSISTANT:
         return {"role": "model", "parts": _model_parts(message, [])}

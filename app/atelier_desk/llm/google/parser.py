@@ -35,7 +35,7 @@ class ContentParser(EventStreamParser):
     def event(self, event: Event) -> list[ChatDelta]:
         return self.parse_body(self.decode(event.data))
 
-    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, object]) -> list[ChatDelta]:
         """Parse an answer or a part of one: they have the same format."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
@@ -51,11 +51,11 @@ class ContentParser(EventStreamParser):
         self._finish(string_of(candidate, "finishReason"), string_of(candidate, "finishMessage"))
         return deltas
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, object]:
         """Return the order of the parts, if text or reasoning among them is signed."""
         return {PARTS: self._layout} if any(SIGNATURE in block for block in self._layout) else {}
 
-    def _part(self, part: dict[str, Any]) -> list[ChatDelta]:
+    def _part(self, part: dict[str, object]) -> list[ChatDelta]:
         signature = string_of(part, SIGNATURE)
         signed: Block = {SIGNATURE: signature} if signature else {}
         text = string_of(part, "text")
@@ -67,7 +67,7 @@ class ContentParser(EventStreamParser):
             return self._call(call, signed)
         return self._text(text, signed) if text or signed else []
 
-    def _call(self, call: dict[str, Any], signed: Block) -> list[ChatDelta]:
+    def _call(self, call: dict[str, object], signed: Block) -> list[ChatDelta]:
         self._layout.append({"type": CALL})
         self._calls += 1
         name = string_of(call, "name")

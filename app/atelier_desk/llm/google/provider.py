@@ -82,7 +82,7 @@ class GoogleProvider(HttpProvider):
     def chat_page(self, model: str) -> str:
         return _page(model, "streamGenerateContent?alt=sse")
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         known = thinking_support(request.model) if self._thinks.get(request.model) is not False else Takes()
         system, conversation = message_conversion.contents(request.messages, signed=known.signs)
         if "systemInstruction" in refused and system:
@@ -91,7 +91,7 @@ class GoogleProvider(HttpProvider):
             system = ""
         longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
         max_tokens = min(request.max_tokens, longest)
-        generation: dict[str, Any] = {
+        generation: dict[str, object] = {
             "maxOutputTokens": max_tokens,
             "temperature": request.temperature_up_to(HOTTEST) if known.temperature else None,
             "stopSequences": [text for text in request.stop if text][:MOST_STOPS] or None,
@@ -136,14 +136,14 @@ class GoogleProvider(HttpProvider):
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ContentParser(request, where)
 
-    async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
+    async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[object, int | None]:
         """See ``HttpProvider.embeddings``."""
         resource = _resource(model)
         asked = [{"model": resource, "content": {"parts": [{"text": text}]}} for text in payload["input"]]
         answer = await self.http.json("POST", _page(model, "batchEmbedContents"), {"requests": asked}, model=model)
         return [item.get("values") for item in self.items(answer, "embeddings")], None
 
-    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Read all pages of ``GET /models``: text models and embedders."""
         found: dict[str, ModelInfo] = {}
         token = ""
@@ -158,7 +158,7 @@ class GoogleProvider(HttpProvider):
                 break
         return [merge_profile(self.kind, info, own=is_own(self.config)) for info in found.values()]
 
-    def _info(self, item: dict[str, Any]) -> ModelInfo | None:
+    def _info(self, item: dict[str, object]) -> ModelInfo | None:
         name = string_of(item, "name").removeprefix("models/")
         methods = item.get("supportedGenerationMethods")
         embedding = "embedContent" in methods if isinstance(methods, list) else is_embedder_name(name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.model_assumptions import bare_name
@@ -60,7 +59,7 @@ def thinking_support(model: str) -> Takes:
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
-def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int) -> dict[str, Any] | None:
+def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int) -> dict[str, object] | None:
     """Return the field ``thinkingConfig`` of a request, None to omit it.
 
     Args:
@@ -68,7 +67,7 @@ def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_t
     """
     if "thinkingConfig" in refused:
         return None
-    config: dict[str, Any] = {}
+    config: dict[str, object] = {}
     if known.levels:
         levels = [level for level in known.levels if f"level {level}" not in refused]
         wanted = request.effort if request.enable_thinking else LEVELS[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.llm.guided.language_data import Language
 
@@ -27,7 +27,7 @@ class Example:
     similarity: float = 0.0
 
 
-_shared: weakref.WeakKeyDictionary[Any, Examples] = weakref.WeakKeyDictionary()
+_shared: weakref.WeakKeyDictionary[object, Examples] = weakref.WeakKeyDictionary()
 
 
 class Examples:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import new_id
@@ -70,7 +69,7 @@ def text(turn: Turn, content: str) -> ChatReply:
     return ChatReply(content=content, usage=turn.usage, model=turn.request.model)
 
 
-def calling(turn: Turn, action: Action, arguments: Mapping[str, Any] = MappingProxyType({})) -> ChatReply:
+def calling(turn: Turn, action: Action, arguments: Mapping[str, object] = MappingProxyType({})) -> ChatReply:
     """Return the reply with one call to the tool that performs the action."""
     name, operation = doing(action, turn.request.tools)
     call = ToolCall(id=f"call_{new_id()}", name=name, arguments={"operation": operation, **arguments})
@@ -98,7 +97,7 @@ def completing(turn: Turn, wanted: str, task_id: str | None) -> ChatReply:
 
 def asking(turn: Turn, question: str, options: Sequence[str]) -> ChatReply:
     """Return a question to the user."""
-    arguments: dict[str, Any] = {"question": question, "questionType": "checkbox" if options else "text"}
+    arguments: dict[str, object] = {"question": question, "questionType": "checkbox" if options else "text"}
     if options:
         arguments["options"] = [{"id": str(number), "label": option} for number, option in enumerate(options, 1)]
     return calling(turn, ASK, arguments)

@@ -44,7 +44,7 @@ def answer(call: ToolCall, result: ChatMessage, language: Language, action: Acti
     return str(data.get("message") or result.content)
 
 
-def parse(content: str) -> dict[str, Any]:
+def parse(content: str) -> dict[str, object]:
     """Return a result's JSON object; other text becomes an object with ``message``."""
     try:
         data = json.loads(content)
@@ -63,7 +63,7 @@ def chosen(call: ToolCall, data: dict[str, Any]) -> list[str]:
     return [labels.get(str(option), str(option)) for option in selected]
 
 
-def number(value: Any, language: Language) -> str:
+def number(value: object, language: Language) -> str:
     """Format a number for the language: decimal comma in French, without ``.0`` and binary rounding noise."""
     if isinstance(value, float):
         value = float(f"{value:.12g}")
@@ -80,7 +80,7 @@ def spoken(expression: str, language: Language) -> str:
     return text.replace(".", ",") if language.code == "fr" else text
 
 
-def open_task(data: dict[str, Any], wanted: str) -> str | None:
+def open_task(data: dict[str, object], wanted: str) -> str | None:
     """Return the id of the open task that shares most words with ``wanted``, None if none shares half of the shorter's
     words.
 
@@ -107,7 +107,7 @@ def _same_stem(first: str, second: str) -> bool:
     return first[:size] == second[:size]
 
 
-def _asked(call: ToolCall, data: dict[str, Any], language: Language) -> str:
+def _asked(call: ToolCall, data: dict[str, object], language: Language) -> str:
     if not data.get("success"):
         return (
             language.text("skipped")
@@ -128,19 +128,19 @@ def _listed(name: str, items: Iterable[str], language: Language) -> str:
     return language.text(name, items="\n".join([*lines[:_SHOWN], *more]))
 
 
-def _objects(data: dict[str, Any], *keys: str) -> list[dict[str, Any]]:
+def _objects(data: dict[str, Any], *keys: str) -> list[dict[str, object]]:
     for key in keys:
         if isinstance(data.get(key), list):
             return [item for item in data[key] if isinstance(item, dict)]
     return []
 
 
-def _task(task: dict[str, Any], language: Language) -> str:
+def _task(task: dict[str, object], language: Language) -> str:
     status = language.data["status"].get(str(task.get("status")), str(task.get("status", "")))
     return f"{task.get('name', '')} ({status})"
 
 
-def _content(memory: dict[str, Any]) -> str:
+def _content(memory: dict[str, object]) -> str:
     inner = memory.get("memory")
     source = inner if isinstance(inner, dict) else memory
     return str(source.get("content", ""))

@@ -6,8 +6,6 @@ streamed: closing a stream frees the server's slot immediately.
 
 from __future__ import annotations
 
-from typing import Any
-
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import ProviderConfig
@@ -38,7 +36,7 @@ class LocalCompletion(LocalChat):
 
     chat_path = "/completions"
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         """Return the body; this endpoint's ``json_schema`` corresponds to ``response_format`` of chats."""
         body = super().payload(request, refused)
         for field in ("messages", "tools", "chat_template_kwargs", "response_format"):

@@ -136,7 +136,7 @@ def _string(file: BinaryIO) -> str:
     return _read_exact(file, size).decode("utf-8", errors="replace")
 
 
-def _value(file: BinaryIO, kind: int) -> Any:
+def _value(file: BinaryIO, kind: int) -> object:
     """Read one value; None for a skipped array."""
     if kind == _STRING:
         return _string(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
@@ -43,7 +43,7 @@ class Watchdog:
         self._clock = clock
         self.limit_s = limit_s
         self._since = 0.0
-        self._reader: asyncio.Task[Any] | None = None
+        self._reader: asyncio.Task[object] | None = None
         self._expired = False
         self._task: asyncio.Task[None] | None = None
 

@@ -38,12 +38,12 @@ def routed_transport(library: ModuleType) -> Any:
 
     class Routes(library.AsyncBaseTransport):  # type: ignore[name-defined,misc]
         def __init__(self) -> None:
-            self._made: dict[str, Any] = {}
+            self._made: dict[str, object] = {}
             self._tls: ssl.SSLContext | None = None
             self._retired: list[Any] = []
             self._suspension = Suspension(SystemClock())
 
-        async def handle_async_request(self, request: Any) -> Any:
+        async def handle_async_request(self, request: Any) -> object:
             where = ErrorLocation("", url=f"{request.url.scheme}://{request.url.netloc.decode()}")
             proxy = find_proxy(where, where.url)
             transport = await self._transport(where, proxy)

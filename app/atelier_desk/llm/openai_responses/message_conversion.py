@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.llm.encoded_message_cache import EncodedMessages
@@ -43,7 +42,7 @@ def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
     return system, out
 
 
-def tools(request: ChatRequest) -> list[dict[str, Any]]:
+def tools(request: ChatRequest) -> list[dict[str, object]]:
     """Return tool definitions. Explicitly not strict: strict is the default, and allows few schemas."""
     return [
         {

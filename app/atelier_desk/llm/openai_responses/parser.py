@@ -59,7 +59,7 @@ class ResponseParser(EventStreamParser):
             return deltas
         return []
 
-    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, object]) -> list[ChatDelta]:
         """Parse a response: items that were not streamed, and the finish reason."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
@@ -79,12 +79,12 @@ class ResponseParser(EventStreamParser):
         self.complete = self.complete or status in ("completed", "incomplete")
         return deltas
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, object]:
         """Return the order of the items, if there is reasoning among them or texts have a phase."""
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         return {ITEMS: blocks} if any(block["type"] == REASONING or "phase" in block for block in blocks) else {}
 
-    def _place(self, item: dict[str, Any], index: int, *, listed: bool = False) -> int:
+    def _place(self, item: dict[str, object], index: int, *, listed: bool = False) -> int:
         """Return the position of an item: where it was streamed, otherwise ``index``.
 
         In the final list, an unstreamed call gets a new position if ``index`` belongs to another call, so that exactly
@@ -98,13 +98,13 @@ class ResponseParser(EventStreamParser):
         self._places.update(dict.fromkeys(names, place))
         return place
 
-    def _open(self, index: int, item: dict[str, Any]) -> list[ChatDelta]:
+    def _open(self, index: int, item: dict[str, object]) -> list[ChatDelta]:
         if item.get("type") != "function_call" or index in self._blocks:
             return []
         self._blocks[index] = {"type": CALL}
         return self.assembler.call(index, string_of(item, "call_id"), string_of(item, "name"))
 
-    def _item(self, index: int, item: dict[str, Any]) -> list[ChatDelta]:
+    def _item(self, index: int, item: dict[str, object]) -> list[ChatDelta]:
         """Handle a complete item: emit only the part that was not streamed."""
         self._done.add(index)
         kind = item.get("type")

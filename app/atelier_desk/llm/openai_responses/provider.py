@@ -55,7 +55,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
         """Like chat completions; also removes a pasted responses path."""
         return OpenAICompatibleProvider.base_url(configured.strip().rstrip("/").removesuffix("/responses"))
 
-    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, object]:
         known = reasoning_support(request.model)
         system, conversation = message_conversion.items(request.messages)
         longest = profile(self.kind, request.model).max_output or request.max_tokens
@@ -64,7 +64,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
         if request.response_schema is not None:
             asked = json_schema_format(request.response_schema)
             form = {"format": {"type": asked["type"], **asked["json_schema"]}}
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": request.model,
             "instructions": system if system.strip() else None,
             "input": conversation,

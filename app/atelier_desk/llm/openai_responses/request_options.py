@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.model_assumptions import bare_name
@@ -52,7 +51,7 @@ def reasoning_support(model: str) -> Takes:
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
-def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> dict[str, Any] | None:
+def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> dict[str, object] | None:
     """Return the field ``reasoning`` of a request, None to omit it.
 
     Args:
@@ -63,7 +62,7 @@ def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> d
         return None
     least = EFFORTS[0] if known.known else None
     wanted = request.effort if request.enable_thinking else least
-    field: dict[str, Any] = (
+    field: dict[str, object] = (
         {"effort": _nearest(wanted, efforts)} if wanted is not None and "effort" not in refused else {}
     )
     if request.enable_thinking and "summary" not in refused:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.model_messages import (
@@ -63,7 +63,7 @@ class _Call:
     wire_id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, object] = field(default_factory=dict)
 
     def continues(self, wire_id: str, name: str, *, numbered: bool, argued: bool) -> bool:
         """Whether a piece with this id and name continues this call.
@@ -99,7 +99,7 @@ class ReplyAssembler:
         self._request = request
         self._make_id = make_id
         self._source = (provider, request.model)
-        self.extra: dict[str, Any] = {}
+        self.extra: dict[str, object] = {}
         self.model = request.model
         self.usage: Usage | None = None
         self.finish_reason: FinishReason | None = None
@@ -118,8 +118,8 @@ class ReplyAssembler:
         index: int | None,
         id: str = "",
         name: str = "",
-        arguments: Any = None,
-        extra: dict[str, Any] | None = None,
+        arguments: object = None,
+        extra: dict[str, object] | None = None,
     ) -> list[ChatDelta]:
         """Add a piece of a call, or a complete one.
 
@@ -203,7 +203,7 @@ class ReplyAssembler:
         return id
 
 
-def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
+def arguments_of(text: str) -> tuple[dict[str, object], str | None]:
     """Parse a call's argument text; return the object and any error. Empty text means no arguments."""
     if not text.strip():
         return {}, None
@@ -230,5 +230,5 @@ def _not_a_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -41,12 +41,12 @@ class ChatCompletionParser(EventStreamParser):
     def event(self, event: Event) -> list[ChatDelta]:
         return self._chunk(self.decode(event.data), event.name)
 
-    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, object]) -> list[ChatDelta]:
         deltas = self._chunk(answer, "message")
         self.complete = self.complete or bool(answer.get("choices"))
         return deltas
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, object]:
         return self._parts.value()
 
     def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
@@ -87,7 +87,7 @@ class ChatCompletionParser(EventStreamParser):
                 out.extend(self._call(call))
         return out
 
-    def _content(self, content: Any) -> list[ChatDelta]:
+    def _content(self, content: object) -> list[ChatDelta]:
         """Handle text, null, or Mistral's list of chunks; chunks other than text and reasoning are skipped."""
         if isinstance(content, str):
             return self.assembler.text(content)
@@ -113,7 +113,7 @@ class ChatCompletionParser(EventStreamParser):
             {field: call[field] for field in CALL_FIELDS if call.get(field)},
         )
 
-    def _finish(self, reason: Any) -> None:
+    def _finish(self, reason: object) -> None:
         if reason is None or reason == "":
             return
         if reason == "error":
@@ -122,7 +122,7 @@ class ChatCompletionParser(EventStreamParser):
         self.assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
 
 
-def usage_of(chunk: dict[str, Any]) -> Usage | None:
+def usage_of(chunk: dict[str, object]) -> Usage | None:
     """Return the server's usage, or llama.cpp's ``timings`` instead; None without counts."""
     usage = chunk.get("usage")
     if isinstance(usage, dict) and all(is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
@@ -153,7 +153,7 @@ def _dollars(value: Any) -> float:
     return float(value) if number and 0 <= value < MOST_DOLLARS else 0.0
 
 
-def _thinking_text(thinking: Any) -> str:
+def _thinking_text(thinking: object) -> str:
     if isinstance(thinking, str):
         return thinking
     parts = thinking if isinstance(thinking, list) else []

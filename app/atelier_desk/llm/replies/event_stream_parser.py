@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 from abc import ABC, abstractmethod
-from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.llm.error_conversion import ErrorLocation, provider_error
@@ -37,11 +36,11 @@ class EventStreamParser(ABC):
         """
 
     @abstractmethod
-    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, object]) -> list[ChatDelta]:
         """Like ``event`` for an answer in one body."""
 
     @abstractmethod
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, object]:
         """Return the data the server expects back with the reply, in its stored form; empty if none."""
 
     def feed(self, data: bytes) -> list[ChatDelta]:
@@ -72,7 +71,7 @@ class EventStreamParser(ABC):
         self.assembler.extra = self.extra()
         return [*deltas, *self.assembler.done()]
 
-    def decode(self, data: str) -> dict[str, Any]:
+    def decode(self, data: str) -> dict[str, object]:
         """Parse a JSON object. Raises ProviderError (``bad_response``) for anything else."""
         try:
             value = json.loads(data)

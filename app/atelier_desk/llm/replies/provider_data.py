@@ -7,7 +7,6 @@ calls are sent as text, which every server accepts, so that a conversation survi
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, TextTurns, ToolCall
@@ -34,7 +33,7 @@ _WANTED = re.compile(
 )
 
 
-def storable(provider: str, model: str, value: dict[str, Any]) -> ProviderData | None:
+def storable(provider: str, model: str, value: dict[str, object]) -> ProviderData | None:
     """Return the value to store from a reply.
 
     None if there is none, or if it contains an API key, which must not reach the disk.
@@ -45,7 +44,7 @@ def storable(provider: str, model: str, value: dict[str, Any]) -> ProviderData |
     return packed.model_copy(update={"data": ""}) if _has_secret(value) else packed
 
 
-def _has_secret(value: Any) -> bool:
+def _has_secret(value: object) -> bool:
     if isinstance(value, str):
         return redact(value) != value
     if isinstance(value, dict):
@@ -53,7 +52,7 @@ def _has_secret(value: Any) -> bool:
     return isinstance(value, list) and any(_has_secret(each) for each in value)
 
 
-def returned(data: ProviderData | None) -> dict[str, Any]:
+def returned(data: ProviderData | None) -> dict[str, object]:
     """Return the fields to send back with a message or call; empty if there are none."""
     return data.value() if data is not None else {}
 

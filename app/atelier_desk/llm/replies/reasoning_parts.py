@@ -20,19 +20,19 @@ class ReasoningParts:
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
-        self._details: list[dict[str, Any]] = []
+        self._details: list[dict[str, object]] = []
         self._thinking: list[dict[str, Any]] = []
 
-    def text(self, field: str, piece: Any) -> None:
+    def text(self, field: str, piece: object) -> None:
         if isinstance(piece, str) and piece:
             self._texts.setdefault(field, []).append(piece)
 
-    def details(self, details: Any) -> None:
+    def details(self, details: object) -> None:
         for detail in details if isinstance(details, list) else ():
             if isinstance(detail, dict):
                 _add_detail(self._details, detail)
 
-    def thinking(self, part: dict[str, Any]) -> None:
+    def thinking(self, part: dict[str, object]) -> None:
         """Add a Mistral chunk: texts are concatenated, other fields taken from the newest that has them."""
         pieces = part.get("thinking")
         if (
@@ -45,20 +45,20 @@ class ReasoningParts:
         last = self._thinking[-1]
         self._thinking[-1] = {**last, **part, "thinking": _joined(last["thinking"], pieces)}
 
-    def value(self) -> dict[str, Any]:
+    def value(self) -> dict[str, object]:
         """Return the value to send back.
 
         Reasoning under several names is sent once: OpenRouter's list is preferred, ``reasoning`` last.
         """
         if self._details:
             return {"reasoning_details": self._details}
-        found: dict[str, Any] = {field: "".join(pieces) for field, pieces in self._texts.items()}
+        found: dict[str, object] = {field: "".join(pieces) for field, pieces in self._texts.items()}
         if len(found) > 1:
             found.pop("reasoning", None)
         return found | ({"thinking_parts": self._thinking} if self._thinking else {})
 
 
-def _add_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+def _add_detail(details: list[dict[str, Any]], piece: dict[str, object]) -> None:
     """Add a detail, or extend the last one if it has the same type, index and id, and is text (not encrypted)."""
     last = details[-1] if details else {}
     more = any(isinstance(piece.get(field), str) for field in _TEXTS) or "signature" in piece
@@ -75,7 +75,7 @@ def _add_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> None:
             last[field] = value
 
 
-def _joined(before: list[Any], pieces: list[Any]) -> list[Any]:
+def _joined(before: list[Any], pieces: list[Any]) -> list[object]:
     out = list(before)
     for piece in pieces:
         if out and _is_text(out[-1]) and _is_text(piece):
@@ -85,5 +85,5 @@ def _joined(before: list[Any], pieces: list[Any]) -> list[Any]:
     return out
 
 
-def _is_text(part: Any) -> bool:
+def _is_text(part: object) -> bool:
     return isinstance(part, dict) and set(part) == {"type", "text"} and isinstance(part["text"], str)

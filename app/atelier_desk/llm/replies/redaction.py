@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import (
@@ -108,7 +107,7 @@ def _call(call: ToolCall) -> ToolCall:
     )
 
 
-def value_without_secrets(value: Any) -> Any:
+def value_without_secrets(value: object) -> object:
     """Hide secrets in a JSON value that a server wrote, also in the names of its fields."""
     if isinstance(value, str):
         return redact_reply(value)

@@ -9,7 +9,6 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from atelier_desk.domain import jsonc
@@ -78,7 +77,7 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
     return found[:MOST]
 
 
-def of_value(value: Any, source: str = "") -> list[FoundServer]:
+def of_value(value: object, source: str = "") -> list[FoundServer]:
     """Read the servers of a parsed file."""
     if isinstance(value, list):
         return [each for item in value[:MOST] for each in of_value(item, source)]
@@ -115,7 +114,7 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
     return []
 
 
-def _count(value: Any) -> None:
+def _count(value: object) -> None:
     """Refuse too many values: a few lines of YAML aliases can expand beyond all memory."""
     left, waiting = MOST_VALUES, [value]
     while waiting:
@@ -159,7 +158,7 @@ def link(text: str) -> FoundServer:
     raise UsageError(N_("This link contains no readable MCP server."))
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     if text.startswith(("//", "/*")):
         # Zed's default file begins with a comment.
         text = _COMMENTS.sub("", text, count=1) or text
@@ -205,7 +204,7 @@ def _check_slow(text: str) -> None:
         )
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> object:
     """Parse JSON that may have comments and trailing commas; None when it is not JSON."""
     try:
         return jsonc.loads(text)
@@ -230,13 +229,13 @@ def _base64(text: str) -> str:
         return ""
 
 
-def _is_entry(value: Any) -> bool:
+def _is_entry(value: object) -> bool:
     return isinstance(value, Mapping) and any(
         key in value for key in ("command", "cmd", "url", "httpUrl", "serverUrl", "uri")
     )
 
 
-def _guess(value: Mapping[str, Any]) -> str:
+def _guess(value: Mapping[str, object]) -> str:
     url = value.get("url") or value.get("httpUrl") or value.get("uri")
     if isinstance(url, str):
         return _host(url)

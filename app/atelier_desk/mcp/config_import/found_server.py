@@ -198,23 +198,23 @@ def _unset(text: str, env: Mapping[str, str]) -> list[str]:
     return [name for name in named if name not in env and name not in os.environ and name not in _OF_PROGRAMS]
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A value of a file as text; numbers and booleans as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else ""
 
 
-def texts(value: Any) -> dict[str, str]:
+def texts(value: object) -> dict[str, str]:
     """Values of an object as texts; empty for another type."""
     return {str(key): text_of(each) for key, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, object]:
     """``value`` if it is an object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def rows(value: Any) -> list[Any]:
+def rows(value: object) -> list[Any]:
     """``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []

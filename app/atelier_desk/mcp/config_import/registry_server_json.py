@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer, build, is_secret, name_of, rows, text_of
@@ -19,14 +18,14 @@ _RUNNERS = {
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 
 
-def is_server(value: Mapping[str, Any]) -> bool:
+def is_server(value: Mapping[str, object]) -> bool:
     """Whether a JSON object is a ``server.json``."""
     return isinstance(value.get("name"), str) and (
         isinstance(value.get("packages"), list) or isinstance(value.get("remotes"), list)
     )
 
 
-def servers(value: Mapping[str, Any]) -> list[FoundServer]:
+def servers(value: Mapping[str, object]) -> list[FoundServer]:
     """One server for each way to run it; local ones first."""
     name, told = str(value["name"]), text_of(value.get("description") or "")
     found = [_package(name, told, each) for each in rows(value.get("packages")) if isinstance(each, Mapping)]
@@ -115,7 +114,7 @@ class _Values:
     def asks(self) -> tuple[Ask, ...]:
         return tuple(self._asks.values())
 
-    def value(self, key: str, said: Mapping[str, Any]) -> str:
+    def value(self, key: str, said: Mapping[str, object]) -> str:
         given = text_of(said.get("value") or "")
         if given and not _VARIABLE.search(given):
             return given

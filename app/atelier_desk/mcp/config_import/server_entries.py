@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.mcp.config_import.found_server import (
@@ -29,7 +28,9 @@ _VARIABLE = re.compile(r"[^A-Za-z0-9_]+")
 _OPENCODE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
 
 
-def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, object]] | None = None) -> FoundServer:
+def entry(
+    name: str, said: object, source: str, inputs: Mapping[str, Mapping[str, object]] | None = None
+) -> FoundServer:
     """Read a server's entry; ``inputs`` are VS Code's input variables, by id."""
     if not isinstance(said, Mapping):
         return FoundServer(

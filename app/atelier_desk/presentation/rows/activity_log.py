@@ -59,10 +59,10 @@ class LogEntry:
     status: str = ""
     duration_ms: int | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    result: Any = None
+    result: object = None
     error: str = ""
     progress: int | None = None
-    data: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, object] = field(default_factory=dict)
     text: str = ""
     outcome: str = ""
     reason: str = ""

@@ -310,7 +310,7 @@ class Transcript:
         return notice.actionable
 
     def _add_notice(
-        self, event: StreamEvent, key: str, topic: str, details: dict[str, Any], content: str = ""
+        self, event: StreamEvent, key: str, topic: str, details: dict[str, object], content: str = ""
     ) -> Entry:
         entry = Entry(key, "notice", event.run_id, event.seq, topic, content, details=details)
         self._add(entry)

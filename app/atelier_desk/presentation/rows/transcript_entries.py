@@ -69,7 +69,7 @@ class Call:
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict)
     status: str = "running"
-    result: Any = None
+    result: object = None
     error: str = ""
     duration_ms: int = 0
     server: str = ""
@@ -251,7 +251,7 @@ def leave_out_unreadable(entry: Entry) -> None:
     entry.content = "\n\n".join(filter(None, (entry.content, unreadable())))
 
 
-def attachment_of(streamed: Attachment, before: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def attachment_of(streamed: Attachment, before: Sequence[dict[str, object]]) -> dict[str, object]:
     """A message's attachment from the stream, with the image shown ``before`` it was stored."""
     facts = {name: getattr(streamed, name) for name in _FACTS}
     shown = next((each.get("thumbnail") for each in before if each.get("name") == streamed.name), None)

@@ -240,7 +240,7 @@ def hold(database: Path, root: Path, stage: Path, report: Report = no_progress) 
         raise database_errors.from_os_error(error, stage) from error
 
 
-def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
+def pack(folders: Path, root: Path, target: Path, manifest: dict[str, object], report: Report = no_progress) -> None:
     """Write the zip and sync it.
 
     Args:
@@ -392,7 +392,7 @@ def _extract(
     return {path.relative_to(folder).as_posix(): digest.hexdigest()}
 
 
-def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, object]:
     """Return the manifest of a backup or an export, without the hashes of its files (``files``)."""
     return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
 

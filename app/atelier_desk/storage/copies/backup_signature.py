@@ -16,7 +16,6 @@ import secrets
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.storage.data_folder.atomic_files import sync_folder, write_atomic
 from atelier_desk.support.i18n import N_
@@ -40,7 +39,7 @@ FROM_ELSEWHERE = N_(
 )
 
 
-def signed(root: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def signed(root: Path, manifest: Mapping[str, object]) -> dict[str, object]:
     """Return a complete manifest with its signature; creates the folder's key if there is none.
 
     Left unsigned while the folder holds foreign data that is not disabled yet: a backup made at that point still grants
@@ -54,7 +53,7 @@ def signed(root: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**manifest, SIGNATURE: _signature(_key(root) or _new_key(root), manifest)}
 
 
-def is_own(root: Path, manifest: Mapping[str, Any]) -> bool:
+def is_own(root: Path, manifest: Mapping[str, object]) -> bool:
     """Whether this data folder made a backup with this manifest. An unreadable key counts as no."""
     try:
         key = _key(root)
@@ -103,7 +102,7 @@ def unmark(folder: Path) -> None:
         sync_folder(folder)
 
 
-def _signature(key: bytes, manifest: Mapping[str, Any]) -> str:
+def _signature(key: bytes, manifest: Mapping[str, object]) -> str:
     said = {name: value for name, value in manifest.items() if name != SIGNATURE}
     return hmac.new(key, json.dumps(said, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 

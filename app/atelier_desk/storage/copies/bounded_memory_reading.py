@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from atelier_desk.storage.copies.progress_and_cancellation import Progress
 from atelier_desk.storage.database_engine import Engine
@@ -34,7 +33,7 @@ class BoundedReading:
         """For a database that nobody else uses; ``size`` is by default that of its tables now."""
         return cls(Migrator(engine).run, engine.reopen, engine.size() if size is None else size)
 
-    async def run(self, sql: str, **params: Any) -> list[Any]:
+    async def run(self, sql: str, **params: object) -> list[object]:
         """Run statements and return the result of each. Raises ``StorageError``."""
         await self.give_back()
         return await self._run(sql, **params)

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
@@ -120,7 +120,7 @@ async def inspect(
     return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments, rows)
 
 
-async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[str, Any]:
+async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[str, object]:
     read = mode != "count"
     engine = await Engine.open(directory)
     try:
@@ -211,7 +211,7 @@ async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str,
         after = rows[-1]["id"]
 
 
-def _named(value: Any) -> Iterator[tuple[str, str]]:
+def _named(value: object) -> Iterator[tuple[str, str]]:
     """Yield the name and hash of each file that a JSON value names."""
     if isinstance(value, list):
         for each in value:

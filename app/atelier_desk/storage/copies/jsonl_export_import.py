@@ -44,7 +44,7 @@ LEFT_OUT = frozenset({"schema_version"})
 HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
 HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
 """Tables whose rows have hashes or are linked by them, and the columns for that."""
-ADDED: dict[str, dict[str, Any]] = {
+ADDED: dict[str, dict[str, object]] = {
     "approval_request": {"always": []},
     "memory": {"proposed": False, "tainted": [], "turn_id": ""},
     "run": {"tainted": []},
@@ -194,7 +194,7 @@ async def _export_table(run: Run, table: str, target: Path, progress: Callable[[
         await in_storage_thread(sync_folder, target)
 
 
-def _texts(table: str, row: dict[str, Any]) -> dict[str, Any]:
+def _texts(table: str, row: dict[str, object]) -> dict[str, object]:
     """Return a row with its texts uncompressed, or unchanged when one is damaged."""
     try:
         return unpacked(table, row)
@@ -227,7 +227,7 @@ async def _import_table(
             progress(before + count)
 
 
-def _belongs(row: dict[str, Any], table: str) -> bool:
+def _belongs(row: dict[str, object], table: str) -> bool:
     """Whether a row's id is one of this table: the engine would write it into the table that the id names."""
     id = row.get("id")
     return isinstance(id, surrealdb().RecordID) and id.table_name == table
@@ -286,7 +286,7 @@ def _read_manifest(source: Path) -> dict[str, Any]:
             content = file.read(LINE_BYTES + 1)
         if len(content) > LINE_BYTES:
             raise ValueError(MANIFEST)
-        manifest: dict[str, Any] = json.loads(content)
+        manifest: dict[str, object] = json.loads(content)
         counts = manifest["counts"]
         if (
             not isinstance(manifest["format"], int)
@@ -304,12 +304,12 @@ def _read_manifest(source: Path) -> dict[str, Any]:
         raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=str(error)) from error
 
 
-def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
+def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, object]], int]:
     """Return up to ``PAGE`` rows, or about ``PAGE_BYTES``, from a byte offset, and the offset after them."""
     try:
         with open_plain(path, follow=False) as file:
             file.seek(offset)
-            rows: list[dict[str, Any]] = []
+            rows: list[dict[str, object]] = []
             while len(rows) < PAGE and file.tell() - offset < PAGE_BYTES and (line := file.readline(LINE_BYTES + 1)):
                 if len(line) > LINE_BYTES:
                     raise ValueError(path.name)
@@ -322,7 +322,7 @@ def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
         raise StorageError(NOT_AN_EXPORT, code="damaged", path=path, detail=str(error)) from error
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> object:
     """Convert a database value to JSON."""
     if isinstance(value, datetime):
         return {"$time": plain_time(value).isoformat()}
@@ -338,7 +338,7 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def from_plain(value: Any, *, top: bool = False) -> Any:
+def from_plain(value: object, *, top: bool = False) -> object:
     """Inverse of ``to_plain``; ``top`` is True for a row, which is never a tagged value."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]

@@ -7,7 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from atelier_desk.storage.data_folder.lock import to_its_end
 from atelier_desk.support.threads import in_storage_thread
@@ -39,7 +39,7 @@ def part(progress: Progress, first: float, last: float) -> Progress:
     return notify
 
 
-async def stoppable(function: Callable[..., T], *args: Any, progress: Progress = no_progress) -> T:
+async def stoppable(function: Callable[..., T], *args: object, progress: Progress = no_progress) -> T:
     """Run a function in a thread with a ``Report`` as its last argument; when cancelled, wait until that ended it."""
     loop, stopped = asyncio.get_running_loop(), threading.Event()
     told = -1

@@ -91,7 +91,7 @@ class Repository(Generic[M]):
             raise self.missing(key)
         return found
 
-    def missing(self, key: Any) -> NotFoundError:
+    def missing(self, key: object) -> NotFoundError:
         return database_errors.not_there(self.what, key)
 
     async def beginning_with(self, prefix: str, limit: int) -> list[str]:
@@ -102,17 +102,17 @@ class Repository(Generic[M]):
         reach = f"{self.table.name}:\u27e8{prefix}\u27e9..\u27e8{prefix}g\u27e9"
         return await self._store.query(f"SELECT VALUE record::id(id) FROM {reach} LIMIT $limit", limit=page_size(limit))  # noqa: S608
 
-    async def _find(self, key: Any) -> M | None:
+    async def _find(self, key: object) -> M | None:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM $row", row=self.table.record(key))  # noqa: S608
         return self.table.decode(rows[0]) if rows else None
 
-    async def _select(self, tail: str, /, **params: Any) -> list[M]:
+    async def _select(self, tail: str, /, **params: object) -> list[M]:
         """Return rows; ``tail`` has condition, order and limit and must be a constant of the code."""
         return self.readable(
             await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
         )
 
-    async def _rows_of_each(self, column: str, values: Sequence[object], order: str) -> list[dict[str, Any]]:
+    async def _rows_of_each(self, column: str, values: Sequence[object], order: str) -> list[dict[str, object]]:
         """Return the rows with one of these values in an indexed column."""
         if not values:
             return []
@@ -120,7 +120,7 @@ class Repository(Generic[M]):
         text = f"SELECT * FROM {rows_of_each('values', select)} ORDER BY {order}"  # noqa: S608
         return await self._store.query(text, values=list(values))
 
-    def readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
+    def readable(self, rows: Iterable[Mapping[str, object]]) -> list[M]:
         """Return the undamaged rows as models.
 
         Lists skip damaged ones so that they block nobody; the integrity check names them.
@@ -139,7 +139,7 @@ class Repository(Generic[M]):
 class DeletingRepository(Repository[M]):
     """A repository whose rows are deleted one by one."""
 
-    async def delete(self, key: Any) -> None:
+    async def delete(self, key: object) -> None:
         """Delete one row.
 
         Raises:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.workflow import Message, ToolExecution
 from atelier_desk.storage import tables
 from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -124,7 +125,10 @@ _SHOWN = {
     ),
 }
 
-_TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
+_TABLES: dict[str, Table[Message] | Table[ToolExecution]] = {
+    "message": tables.MESSAGES,
+    "tool_execution": tables.EXECUTIONS,
+}
 _HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SHOWN}
 """Columns needed to check whether a matching row is undamaged."""
 
@@ -338,7 +342,7 @@ class HistoryRepository:
             hits.append(_hit(each.kind, row, names, runs, wanted))
         return hits
 
-    async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
+    async def _runs(self, ids: set[str]) -> dict[str, dict[str, object]]:
         """Return agent and depth of these runs, and whether their branch was deleted (``gone``)."""
         rows = await self._store.query(
             "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows",

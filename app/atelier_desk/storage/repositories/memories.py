@@ -325,7 +325,7 @@ class MemoryRepository(Repository[Memory]):
         """Whether the workflow exists, so that memories can be saved in it."""
         return bool(await self._store.query("SELECT id FROM $workflow", workflow=record("workflow", workflow_id)))
 
-    async def describe(self, workflow_id: str | None = None, *, proposing: str = "") -> dict[str, Any]:
+    async def describe(self, workflow_id: str | None = None, *, proposing: str = "") -> dict[str, object]:
         """Count unexpired memories: ``total``, ``workflow``, ``general``, ``by_type`` and ``tags``.
 
         With a workflow, its memories and the general ones are counted, otherwise only the general ones. ``proposing``
@@ -472,7 +472,7 @@ class MemoryRepository(Repository[Memory]):
         for follower in self._followers:
             follower.deleted(memory_ids)
 
-    async def _delete_where(self, condition: str, params: dict[str, Any], *before: Statement) -> int:
+    async def _delete_where(self, condition: str, params: Mapping[str, object], *before: Statement) -> int:
         """Delete memories by a condition (a constant of the code) in one transaction that begins with ``before``."""
         with self.changing():
             ids, *_ = await self._store.transact(

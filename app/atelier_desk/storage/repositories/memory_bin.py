@@ -7,8 +7,8 @@ They are added in the transaction that deletes a memory and removed in the one t
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from atelier_desk.domain.memory import DeletedMemory
 from atelier_desk.storage import tables
@@ -46,7 +46,7 @@ class MemoryBinRepository(DeletingRepository[DeletedMemory]):
         return len(gone[0])
 
 
-def copy_to_bin(condition: str, params: dict[str, Any], store: Store, merged: str | None = None) -> Statement:
+def copy_to_bin(condition: str, params: Mapping[str, object], store: Store, merged: str | None = None) -> Statement:
     """Statement that copies the memories matching a condition (a constant of the code); must precede their deletion."""
     return Statement(
         f"INSERT INTO memory_bin (SELECT record::id(id) AS id, {_COLUMNS}, $binned_at AS deleted_at, $merged AS merged"  # noqa: S608

@@ -36,7 +36,7 @@ class MessageRepository(Repository[Message]):
     what = "message"
     absent = N_("There is no message {id}.")
 
-    async def _select(self, tail: str, /, **params: Any) -> list[Message]:
+    async def _select(self, tail: str, /, **params: object) -> list[Message]:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
         return _decoded(self.table, rows, _damaged_message)
 
@@ -99,7 +99,7 @@ class ExecutionRepository(Repository[ToolExecution]):
     what = "tool call"
     absent = N_("There is no tool call {id}.")
 
-    async def _select(self, tail: str, /, **params: Any) -> list[ToolExecution]:
+    async def _select(self, tail: str, /, **params: object) -> list[ToolExecution]:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
         return _decoded(self.table, rows, _damaged_call)
 
@@ -146,7 +146,7 @@ class ExecutionRepository(Repository[ToolExecution]):
         )
 
 
-def _changes_a_file(part: dict[str, Any]) -> bool:
+def _changes_a_file(part: dict[str, object]) -> bool:
     """Whether a call changed a file; writing identical content does not count."""
     return part.get("type") == "file_change" and (
         part.get("action") == "moved" or part.get("before") != part.get("after")
@@ -158,7 +158,7 @@ def _decoded(table: Table[M], rows: Iterable[Row], stand_in: Callable[[Row], M])
 
 
 async def _one_by_one(
-    store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None
+    store: Store, table: Table[M], workflow_id: str | None, run_ids: Sequence[str] | None
 ) -> list[Row]:
     """Read rows one by one because the engine cannot read all of them.
 
@@ -226,5 +226,5 @@ def _id(row: Row, link: str) -> str:
     return str(found.id) if found is not None else ""
 
 
-def _time(found: Any) -> datetime:
+def _time(found: object) -> datetime:
     return plain_time(found) if isinstance(found, datetime) else datetime.fromtimestamp(0, UTC)

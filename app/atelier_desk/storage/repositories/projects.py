@@ -7,7 +7,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.base_model import new_id
@@ -32,6 +32,7 @@ from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     import numpy as np
+    from surrealdb import RecordID
 
 NAME_IN_USE = N_("There is already a project named {name}.")
 PAGE = 2_000
@@ -309,7 +310,7 @@ class ProjectRepository(Repository[Project]):
     async def drop_unused_vectors(self) -> int:
         """Delete vectors of texts that no entity has any more. Returns their number."""
         # Vectors first: those made meanwhile belong to entities written earlier, and are not among these.
-        vectors: list[tuple[Any, str]] = []
+        vectors: list[tuple[RecordID, str]] = []
         async for rows in self._pages("text_vector", "id, digest", ""):
             vectors += [(row["id"], row["digest"]) for row in rows]
         used: set[str] = set()
@@ -346,9 +347,9 @@ class ProjectRepository(Repository[Project]):
         reach = f"{table}:{start}..⟨{_hex(key)}g⟩"
         return await self._store.query(f"SELECT {columns} FROM {reach} LIMIT $limit", limit=limit)
 
-    async def _pages(self, table: str, columns: str, key: str) -> Any:
+    async def _pages(self, table: str, columns: str, key: str) -> AsyncIterator[builtins.list[dict[str, Any]]]:
         if not key:
-            after: Any = None
+            after: object = None
             while True:
                 source = rows_after(table, after)
                 rows = await self._store.query(f"SELECT {columns} FROM {source} ORDER BY id LIMIT {PAGE}", after=after)
@@ -386,7 +387,7 @@ def _parts(key: str, rows: int) -> Iterator[str]:
     return (key + "".join(part) for part in itertools.product("0123456789abcdef", repeat=digits))
 
 
-def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> Statement:
+def _insert(table: str, rows: Sequence[Mapping[str, object]], *, fresh: bool) -> Statement:
     """Statement that writes whole rows, replacing existing ones unless all are ``fresh``.
 
     Ids are plain strings: the insertion implies the table, and encoding a record id takes the driver longer than half
@@ -397,7 +398,7 @@ def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> St
     return Statement(f"INSERT INTO {table} $rows {then} RETURN NONE", {"rows": rows})
 
 
-def _entity_content(row: EntityRow) -> dict[str, Any]:
+def _entity_content(row: EntityRow) -> dict[str, object]:
     content = row._asdict()
     content["parent"] = record("entity", row.parent) if row.parent else None
     return content
@@ -406,7 +407,7 @@ def _entity_content(row: EntityRow) -> dict[str, Any]:
 _KINDS = {"contains": "0", "imports": "1", "calls": "2", "inherits": "3", "mentions": "4", "links_to": "5"}
 
 
-def _edge_content(edge: Edge) -> dict[str, Any]:
+def _edge_content(edge: Edge) -> dict[str, object]:
     return {
         "id": f"{edge.source}{_KINDS[edge.kind]}{edge.target}",
         "in": record("entity", edge.source),

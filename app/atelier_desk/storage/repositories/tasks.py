@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
@@ -23,7 +22,7 @@ class TaskRepository(Repository[Task]):
     what = "task"
     absent = N_("There is no task {id}.")
 
-    async def get(self, workflow_id: str, task_id: Any = None) -> Task:
+    async def get(self, workflow_id: str, task_id: object = None) -> Task:
         """Return one task of a workflow.
 
         Raises:

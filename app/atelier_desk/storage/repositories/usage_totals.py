@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
@@ -18,6 +18,9 @@ from atelier_desk.storage.search.index_changes import micros
 from atelier_desk.storage.search.request_usage_tables import ImportedRequest, Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.sent_request_keys import ID_PREFIX, SentKey, sent_row
+
+if TYPE_CHECKING:
+    from surrealdb import RecordID
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +76,7 @@ def save_sent(key: SentKey, spent: UsageRecord) -> Statement:
     return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": sent_row(key), "content": _row(spent)})
 
 
-def _row(record: UsageRecord) -> dict[str, Any]:
+def _row(record: UsageRecord) -> dict[str, object]:
     return {
         "workflow_id": record.workflow_id,
         "agent_name": record.agent_name,
@@ -87,14 +90,14 @@ def _row(record: UsageRecord) -> dict[str, Any]:
 
 
 def _record(
-    id: Any, workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, requests: int, ms: int
+    id: object, workflow: str, agent: str, provider: str, model: str, time: datetime, usage: str, requests: int, ms: int
 ) -> UsageRecord:
     used = Usage.model_validate_json(usage)
     number = id[-1] if isinstance(id, list) and id[:1] == [SINGLE_PREFIX] else None
     return UsageRecord(workflow, agent, provider, model, plain_time(time), used, requests, ms, number)
 
 
-def _sent_key(id: Any) -> SentKey | None:
+def _sent_key(id: object) -> SentKey | None:
     """Return the request that the row with this id counts; None for a total."""
     match id:
         case [kind, str(run_id), str(name)] if kind == ID_PREFIX:
@@ -111,7 +114,7 @@ def save_usage(spent: Sequence[UsageRecord]) -> list[Statement]:
     return [*([insert] if rows else []), *([upsert] if single else [])]
 
 
-def _single(record_: UsageRecord) -> Any:
+def _single(record_: UsageRecord) -> RecordID:
     """Return the id of the row of a single request: the same when the workflow comes back, and is deleted again."""
     same = [str(each) for each in request_of(record_).identity]
     return record("spent", [SINGLE_PREFIX, record_.workflow_id, *same, record_.number])
@@ -193,7 +196,7 @@ class UsedRepository:
         rows = await self._rows("spent WHERE time >= $since" if since is not None else "spent", since=since)
         return [each for key, each in rows if key is None or key not in without]
 
-    async def _rows(self, source: str, **names: Any) -> list[tuple[SentKey | None, UsageRecord]]:
+    async def _rows(self, source: str, **names: object) -> list[tuple[SentKey | None, UsageRecord]]:
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), workflow_id, agent_name, provider, model, time, usage, requests, "  # noqa: S608
             f"duration_ms] FROM {source}",
@@ -266,7 +269,7 @@ def _no_longer_sent(key: SentKey) -> Statement:
     return Statement("DELETE $row RETURN NONE", {"row": sent_row(key)})
 
 
-def _outside(key: list[str]) -> Any:
+def _outside(key: list[str]) -> RecordID:
     return record("spent", key)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.workflow import Report, Workflow
@@ -19,6 +19,8 @@ from atelier_desk.storage.writing.commit_statements import statements
 from atelier_desk.storage.writing.journal_commit import Commit
 
 if TYPE_CHECKING:
+    from surrealdb import RecordID
+
     from atelier_desk.storage.repositories import Repositories
 
 
@@ -89,7 +91,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
         )
 
 
-async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:
+async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: Mapping[str, object]) -> list[RecordID]:
     """Return records of the workflow that are not among the new ones.
 
     Rows that stay are overwritten: deleted and re-inserted in one transaction, they would be lost in an in-memory

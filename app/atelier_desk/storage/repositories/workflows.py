@@ -6,7 +6,6 @@ import builtins
 import shutil
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
@@ -115,7 +114,7 @@ class WorkflowRepository(Repository[Workflow]):
         found = await self._select("WHERE deleted = false ORDER BY recency LIMIT 1")
         return found[0] if found else None
 
-    async def update(self, workflow_id: str, **fields: Any) -> Workflow:
+    async def update(self, workflow_id: str, **fields: object) -> Workflow:
         """Change some fields. ``updated_at`` changes only if given.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.search.request_usage_tables import RequestChange
@@ -74,7 +74,7 @@ class WorkflowAt(NamedTuple):
 Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt | RequestChange
 
 
-def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
+def document(kind: str, row: Mapping[str, object], *more: str) -> Document:
     """Return the document of a row as written or read; ``more`` are texts from outside the row."""
     row = readable(kind, row)
     texts: list[str] = []
@@ -86,7 +86,7 @@ def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
     return Document(kind, row["id"].id, workflow.id if workflow is not None else "", at, (*texts, *more))
 
 
-def documents(kind: str, rows: Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
+def documents(kind: str, rows: Iterable[Mapping[str, object]]) -> tuple[Document, ...]:
     """Return the documents of rows; none for a table that is not searchable."""
     return tuple(document(kind, row) for row in rows) if kind in KINDS else ()
 

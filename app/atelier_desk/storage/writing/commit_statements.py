@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from atelier_desk.domain.base_model import Model
 from atelier_desk.storage import database_errors, tables
-from atelier_desk.storage.row_mapping import Table, record
+from atelier_desk.storage.row_mapping import M, Table, record
 from atelier_desk.storage.search.index_changes import RemovedDocument, WorkflowAt, documents, micros
 from atelier_desk.storage.search.request_usage_tables import of_commit
 from atelier_desk.storage.writing import hash_chain
@@ -107,12 +106,12 @@ def chained(commit: Commit) -> set[str]:
     return (going_on | {run.id for run in commit.runs}) - {event.run_id for event in commit.events if event.seq == 1}
 
 
-def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
+def insert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
     """Insert rows in one statement; an existing key is refused."""
     return _insert(table, [table.encode(value) for value in values])
 
 
-def _insert(table: Table[Any], rows: list[dict[str, Any]]) -> list[Statement]:
+def _insert(table: Table[M], rows: Sequence[Mapping[str, object]]) -> list[Statement]:
     return (
         [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows}, documents(table.name, rows))]
         if rows
@@ -120,12 +119,12 @@ def _insert(table: Table[Any], rows: list[dict[str, Any]]) -> list[Statement]:
     )
 
 
-def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:
+def _newest(table: Table[M], values: Iterable[M]) -> list[dict[str, Any]]:
     """Return the last state of each row that a commit contains several times."""
     return list({str(row["id"]): row for row in map(table.encode, values)}.values())
 
 
-def _upsert(rows: list[dict[str, Any]]) -> list[Statement]:
+def _upsert(rows: Sequence[Mapping[str, Any]]) -> list[Statement]:
     """Write rows of any tables in one statement: each further statement costs more than a row."""
     changes = tuple(change for row in rows for change in documents(row["id"].table_name, (row,)))
     return [Statement(_UPSERT, {"rows": rows}, changes)] if rows else []

@@ -24,10 +24,10 @@ class _EventTable(Table[RunEvent]):
     one between them is missing.
     """
 
-    def is_intact(self, row: Mapping[str, Any]) -> bool:
+    def is_intact(self, row: Mapping[str, object]) -> bool:
         return has_hash(self.name, row, HASHED)
 
-    def encode(self, value: RunEvent) -> dict[str, Any]:
+    def encode(self, value: RunEvent) -> dict[str, object]:
         return {
             "id": self.record(value.id),
             "workflow": record("workflow", value.workflow_id),

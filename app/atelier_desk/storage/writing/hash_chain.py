@@ -76,7 +76,7 @@ class Chain:
             return of_row(EVENTS.name, row)
         return None
 
-    def end(self, run_row: Mapping[str, Any]) -> Damage | None:
+    def end(self, run_row: Mapping[str, object]) -> Damage | None:
         """Return damage if the newest events are missing, according to the run's row."""
         last = run_row.get("last_hash")
         if last is None or last == self.hash:

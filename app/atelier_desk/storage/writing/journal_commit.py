@@ -51,7 +51,7 @@ class Commit:
 
     events: tuple[RunEvent, ...] = ()
     runs: tuple[Run, ...] = ()
-    workflow: dict[str, Any] | None = None
+    workflow: Mapping[str, Any] | None = None
     messages: tuple[Message, ...] = ()
     executions: tuple[ToolExecution, ...] = ()
     questions: tuple[UserQuestion, ...] = ()

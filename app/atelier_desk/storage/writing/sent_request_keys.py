@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.storage.row_mapping import record
+
+if TYPE_CHECKING:
+    from surrealdb import RecordID
 
 ID_PREFIX = "sent"
 """First part of the ids of their rows."""
@@ -19,6 +22,6 @@ class SentKey(NamedTuple):
     name: str
 
 
-def sent_row(key: SentKey) -> Any:
+def sent_row(key: SentKey) -> RecordID:
     """Return the id of the row by which a request counts until its event, or its total, is committed."""
     return record("spent", [ID_PREFIX, *key])

@@ -14,8 +14,8 @@ import contextlib
 import logging
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
@@ -62,7 +62,7 @@ class Statement(NamedTuple):
     """
 
     sql: str
-    params: dict[str, Any]
+    params: Mapping[str, object]
     changes: tuple[Change, ...] = ()
 
 
@@ -88,7 +88,7 @@ class CommitCounter(Protocol):
 
 class _Job(NamedTuple):
     statements: tuple[Statement, ...]
-    done: asyncio.Future[list[Any] | None]
+    done: asyncio.Future[list[object] | None]
 
 
 def rename(statement: Statement, prefix: str) -> Statement:
@@ -125,7 +125,7 @@ class Writer:
         self._turn = asyncio.Lock()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
-    async def transact(self, statements: Sequence[Statement]) -> list[Any] | None:
+    async def transact(self, statements: Sequence[Statement]) -> list[object] | None:
         """Run the statements as one transaction and return their results after the commit.
 
         Returns None if it was kept but the engine failed before returning results. Cancelling the wait withdraws the
@@ -188,7 +188,7 @@ class Writer:
 
     async def _commit(self, jobs: list[_Job]) -> None:
         """Commit all jobs together; one by one if that fails."""
-        results: Sequence[list[Any] | None]
+        results: Sequence[list[object] | None]
         try:
             results = await self._attempt(jobs)
         except Exception as error:  # pass any error to the caller; the writer continues
@@ -204,7 +204,7 @@ class Writer:
             if not job.done.done():
                 job.done.set_result(values)
 
-    async def _attempt(self, jobs: list[_Job]) -> Sequence[list[Any] | None]:
+    async def _attempt(self, jobs: list[_Job]) -> Sequence[list[object] | None]:
         """Run a group as one transaction; retry while the engine says that it may succeed."""
         if self._unsettled:
             await self._settle()
@@ -292,7 +292,7 @@ class Writer:
 
     async def _run(self, jobs: list[_Job]) -> list[Outcome]:
         texts = ["BEGIN"]
-        params: dict[str, Any] = {}
+        params: dict[str, object] = {}
         for index, statement in enumerate(statement for job in jobs for statement in job.statements):
             renamed = rename(statement, f"s{index}_")
             texts.append(renamed.sql)
@@ -322,8 +322,8 @@ def _cause(outcomes: Sequence[Outcome]) -> str | None:
     return own[0] if own else failed[0]
 
 
-def _share_out(jobs: Sequence[_Job], values: Sequence[Any]) -> Sequence[list[Any]]:
-    shares: list[list[Any]] = []
+def _share_out(jobs: Sequence[_Job], values: Sequence[object]) -> Sequence[list[object]]:
+    shares: list[list[object]] = []
     start = 0
     for job in jobs:
         shares.append(list(values[start : start + len(job.statements)]))

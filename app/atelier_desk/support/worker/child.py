@@ -29,11 +29,13 @@ _MOST_TRACE = 20_000
 _PR_SET_PDEATHSIG = 1
 """From ``linux/prctl.h``."""
 
-Report = Callable[[Any], None]
+Report = Callable[[object], None]
 """Sends a value before the answer; from any thread."""
 
 
-def serve(answer: Callable[[Any, bytes, Report], Any], *, memory: int = 0, cpu_s: int = 0, once: bool = False) -> None:
+def serve(
+    answer: Callable[[Any, bytes, Report], object], *, memory: int = 0, cpu_s: int = 0, once: bool = False
+) -> None:
     """Answer requests until standard input closes.
 
     ``answer`` gets a request and its bytes and returns the answer, or a ``Reply`` with bytes; an exception is
@@ -90,7 +92,7 @@ class _Answers:
             self._stream.flush()
 
 
-def _channels() -> SimpleQueue[tuple[int, Any, bytes]]:
+def _channels() -> SimpleQueue[tuple[int, object, bytes]]:
     """Detach the pipes from the standard streams; returns the queue of requests."""
     orders, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -103,12 +105,12 @@ def _channels() -> SimpleQueue[tuple[int, Any, bytes]]:
     if sys.platform == "linux":
         # Code that never lets another thread run would not notice the end of standard input.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    requests: SimpleQueue[tuple[int, Any, bytes]] = SimpleQueue()
+    requests: SimpleQueue[tuple[int, object, bytes]] = SimpleQueue()
     threading.Thread(target=_receive, args=(orders, requests), name="requests", daemon=True).start()
     return requests
 
 
-def _receive(orders: int, requests: SimpleQueue[tuple[int, Any, bytes]]) -> None:
+def _receive(orders: int, requests: SimpleQueue[tuple[int, object, bytes]]) -> None:
     with suppress(EOFError):
         while True:
             text, data = (_exactly(orders, length) for length in HEAD.unpack(_exactly(orders, HEAD.size)))
@@ -132,10 +134,10 @@ def _exactly(orders: int, length: int) -> bytes:
     return bytes(found)
 
 
-def _failure_fields(error: BaseException) -> dict[str, Any]:
+def _failure_fields(error: BaseException) -> dict[str, object]:
     """The fields of ``errors.Failed``; an error meant for people only has its cause's traceback."""
     meant = hasattr(error, "template") and isinstance(getattr(error, "params", None), dict)
-    params: dict[str, Any] = error.params if meant else {}  # type: ignore[attr-defined]
+    params: dict[str, object] = error.params if meant else {}  # type: ignore[attr-defined]
     cause = error.__cause__ if meant else error
     return {
         "message": (str(error) if meant else f"{type(error).__name__}: {error}")[:_MOST_TEXT],

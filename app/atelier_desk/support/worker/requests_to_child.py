@@ -93,7 +93,7 @@ class Worker:
 
     async def ask(
         self,
-        request: Any,
+        request: object,
         data: bytes = b"",
         *,
         silent_s: float | None = None,
@@ -116,7 +116,7 @@ class Worker:
         raise AssertionError("the last reply is the answer")
 
     async def replies(
-        self, request: Any, data: bytes = b"", *, silent_s: float | None = None
+        self, request: object, data: bytes = b"", *, silent_s: float | None = None
     ) -> AsyncGenerator[tuple[bool, Reply], None]:
         """Values sent by the process, each with whether it is the answer. See ``ask``."""
         async with self._turn:
@@ -257,7 +257,7 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
 
 async def ask_once(
     module: str,
-    request: Any,
+    request: object,
     data: bytes = b"",
     *,
     limit_s: float | None = LIMIT_S,
@@ -284,7 +284,7 @@ async def ask_once(
 
 
 def ask_in_thread(
-    module: str, request: Any, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool
+    module: str, request: object, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool
 ) -> Reply:
     """``ask_once`` for a thread: blocks. The process also ends when ``stopped`` returns true.
 

@@ -69,7 +69,7 @@ class InvalidArgumentsError(ToolError):
         return self.explained()
 
 
-def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+def validate(tool: Tool, arguments: Mapping[str, object]) -> Any:
     """Return the tool's input made from ``arguments``.
 
     A known parameter that is null counts as omitted: models often send every parameter of a flat object.
@@ -177,7 +177,7 @@ def _unknown_parameter(place: str, parameters: Sequence[str]) -> str:
     return f"{place} is not a parameter here{hint}{allowed}"
 
 
-def _length(place: str, kind: str, value: Any, context: Mapping[str, Any]) -> str:
+def _length(place: str, kind: str, value: object, context: Mapping[str, object]) -> str:
     unit = "characters" if kind.startswith("string") else "items"
     length = len(value) if hasattr(value, "__len__") else context.get("actual_length")
     if kind.endswith("long"):
@@ -192,7 +192,7 @@ def _place(location: Sequence[int | str]) -> str:
     return text
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = (
         repr(value)
         if isinstance(value, str | int | float | bool) or value is None

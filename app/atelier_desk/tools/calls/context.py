@@ -44,7 +44,7 @@ class GivenInput:
     """Answers to a server's requests from the call's previous attempt, by key; ``round`` counts the attempts."""
 
     state: str | None
-    answers: Mapping[str, Mapping[str, Any]]
+    answers: Mapping[str, Mapping[str, object]]
     round: int
     note: str = ""
 
@@ -189,7 +189,7 @@ class ToolContext:
     def idempotency_key(self) -> str:
         return f"{self.run_id}:{self.call_id}"
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the plain values, for a tool in a separate process (``ToolContext.of_facts``)."""
         facts = {name: getattr(self, name) for name in _PLAIN}
         return {

@@ -62,11 +62,11 @@ class ToolResult:
         return bool(self.data.get("success"))
 
     @classmethod
-    def ok(cls, **data: Any) -> ToolResult:
+    def ok(cls, **data: object) -> ToolResult:
         return cls({"success": True, **data})
 
     @classmethod
-    def failure(cls, error: str, code: str = "tool_error", **data: Any) -> ToolResult:
+    def failure(cls, error: str, code: str = "tool_error", **data: object) -> ToolResult:
         """Return a failed result; ``error`` is for the model: what was wrong, what is allowed, what to do next."""
         return cls({"success": False, "error": error, "code": code, **data})
 
@@ -93,7 +93,7 @@ class ServerAsks:
 
     server: str
     state: str | None
-    answers: Mapping[str, Mapping[str, Any]]
+    answers: Mapping[str, Mapping[str, object]]
     questions: tuple[QuestionSpec, ...]
     note: str = ""
 

@@ -18,7 +18,7 @@ _SHORTEST = 200
 """Strings are never cut below this many characters; if that does not suffice, the JSON text itself is cut."""
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     """Return compact JSON without escaping letters; unsupported values become text."""
     return json.dumps(data, ensure_ascii=False, default=str)
 
@@ -53,7 +53,7 @@ def capped(result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MO
     return replace(result, data=data, text=text, truncated=truncated or result.truncated)
 
 
-def _shrunk_text(data: Any, text: str, limit: int, hint: str) -> str:
+def _shrunk_text(data: object, text: str, limit: int, hint: str) -> str:
     share = _share(data, len(text), limit)
     if share is not None:
         smaller = as_json(_cut_strings(data, share, hint))
@@ -62,7 +62,7 @@ def _shrunk_text(data: Any, text: str, limit: int, hint: str) -> str:
     return cut_middle(text, limit, hint)
 
 
-def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str, object]:
+def _shrunk(data: dict[str, object], text: str, limit: int, hint: str) -> dict[str, object]:
     share = _share(data, len(text), limit)
     if share is not None:
         smaller = _cut_strings(data, share, hint)
@@ -76,7 +76,7 @@ def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str,
     return {**kept, "truncated": True, "text": cut_middle(text, limit - 2_000, hint)}
 
 
-def _share(data: Any, total: int, limit: int) -> int | None:
+def _share(data: object, total: int, limit: int) -> int | None:
     """Return the maximum length of strings so that all fits (the longest shrink first), or None if strings are not the
     problem.
     """
@@ -91,14 +91,14 @@ def _share(data: Any, total: int, limit: int) -> int | None:
     return None
 
 
-def _strings(data: Any) -> list[str]:
+def _strings(data: object) -> list[str]:
     if isinstance(data, str):
         return [data]
     items = data.values() if isinstance(data, dict) else data if isinstance(data, list | tuple) else ()
     return [text for item in items for text in _strings(item)]
 
 
-def _cut_strings(data: Any, share: int, hint: str) -> Any:
+def _cut_strings(data: object, share: int, hint: str) -> Any:
     if isinstance(data, str):
         written = len(as_json(data))
         if written <= share:

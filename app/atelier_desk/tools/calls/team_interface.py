@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.sub_agent import ChildPlan, ChildState
@@ -35,7 +35,7 @@ class ChildRequest:
     model: str | None = None
     budget: Budget | None = None
     max_tokens: int | None = None
-    call: tuple[str, dict[str, Any]] | None = None
+    call: tuple[str, dict[str, object]] | None = None
     stage: int = 0
     title: str = ""
 

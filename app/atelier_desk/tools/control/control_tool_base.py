@@ -66,7 +66,7 @@ class ControlTool(BuiltinTool):
         )
 
 
-def _brief(schema: dict[str, Any]) -> dict[str, Any]:
+def _brief(schema: dict[str, Any]) -> dict[str, object]:
     """Return the schema reduced to names, types and choices."""
     brief = {key: schema[key] for key in _SENT if key in schema}
     if "items" in brief:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -14,7 +14,7 @@ from atelier_desk.tools.control.control_tool_base import ControlTool
 from atelier_desk.tools.registry.builtin import builtin
 
 
-def _as_text(value: Any) -> object:
+def _as_text(value: object) -> object:
     return as_json(value) if isinstance(value, dict | list | int | float) else value
 
 

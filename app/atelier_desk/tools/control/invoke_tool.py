@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -15,7 +15,7 @@ from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedToo
 from atelier_desk.tools.registry.builtin import builtin
 
 
-def _parsed(value: Any) -> Any:
+def _parsed(value: object) -> object:
     """Parse nested arguments, which models often write as JSON text."""
     if not isinstance(value, str):
         return value
@@ -27,7 +27,7 @@ def _parsed(value: Any) -> Any:
 
 class InvokeToolInput(Input):
     tool_name: str = Field(min_length=1, max_length=128)
-    arguments: Annotated[dict[str, Any], BeforeValidator(_parsed)] = Field(default={})
+    arguments: Annotated[dict[str, object], BeforeValidator(_parsed)] = Field(default={})
 
 
 @builtin(order=6)

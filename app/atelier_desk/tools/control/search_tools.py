@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import Field
 
@@ -147,7 +146,7 @@ def _times(counted: Counter[str], word: str) -> float:
     )
 
 
-def _tool_summary(tool: Tool) -> dict[str, Any]:
+def _tool_summary(tool: Tool) -> dict[str, object]:
     parameters = tool.definition().parameters
     required = parameters.get("required") or ()
     names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]

@@ -46,7 +46,7 @@ class CalculationError(ToolError):
     code = "calculation"
 
 
-def bounded(value: Any) -> Number:
+def bounded(value: object) -> Number:
     """Return the value if it is a number within the limits.
 
     Raises:

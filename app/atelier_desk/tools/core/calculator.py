@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
@@ -19,7 +19,7 @@ from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import CORE
 
 
-def _number(value: Any) -> int | float:
+def _number(value: object) -> int | float:
     """Accept numbers and numeric text; whole numbers stay integers for exact calculation."""
     if isinstance(value, str):
         text = value.strip()

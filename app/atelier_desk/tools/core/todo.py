@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -225,7 +225,7 @@ def _find(tasks: Tasks, task_id: str) -> Task:
     return tasks[task_id]
 
 
-def _shown(task: Task, tasks: Tasks) -> dict[str, Any]:
+def _shown(task: Task, tasks: Tasks) -> dict[str, object]:
     """Return the task for the model; ``blocked_by`` lists what a blocked task waits for."""
     data = task.model_dump(mode="json", exclude={"run_id", "position", "started_at"})
     data["status"] = todo_rules.displayed_status(task, tasks).value

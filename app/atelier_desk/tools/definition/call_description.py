@@ -100,6 +100,6 @@ def subjects_of(values: Mapping[str, object], kinds: Mapping[str, SubjectKind]) 
     )
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = " ".join(("" if value is None else str(value)).split())
     return shorten(text, _SHOWN)

@@ -104,7 +104,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, object]:
     return {"type": "object", "properties": {}, "additionalProperties": False, **cleaned}
 
 
-def _clean(node: Any, definitions: dict[str, Any]) -> Any:
+def _clean(node: object, definitions: dict[str, Any]) -> Any:
     """Resolve references, drop redundant keys, and replace ``X
     null`` by ``X``: omitting the parameter is equivalent.
     """
@@ -183,7 +183,7 @@ def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, object]]], 
     return " ".join(f"For {', '.join(labels)}. {told}".rstrip() for told, labels in meanings.items())
 
 
-def _own(schema: Mapping[str, Any], merged: Mapping[str, Any]) -> str:
+def _own(schema: Mapping[str, Any], merged: Mapping[str, object]) -> str:
     """Describe in words what applies to one operation only."""
     if "anyOf" in merged:
         return ""
@@ -207,14 +207,14 @@ _OWN = {
     "pattern": "Pattern",
     "default": "Default",
 }
-_EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
+_EMPTY_VALUES: tuple[object, ...] = (None, "", [], {})
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _merged(schemas: list[dict[str, Any]]) -> dict[str, object]:
     """Return one schema that accepts the parameter's values of every operation."""
     first, rest = schemas[0], schemas[1:]
     if all(_shape(schema) == _shape(first) for schema in rest):
@@ -256,7 +256,7 @@ def _parts(schema: object) -> list[str]:
     return [_line(name, each, name in _names(inner)) for name, each in told.items()]
 
 
-def _names(schema: Mapping[str, object]) -> Sequence[Any]:
+def _names(schema: Mapping[str, object]) -> Sequence[object]:
     required = schema.get("required")
     return required if isinstance(required, list) else ()
 

@@ -40,7 +40,7 @@ def pdf_pages(
     most: int,
     characters: int,
     stopped: Callable[[], object],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the answer of ``read_file`` for a PDF, from page ``first`` on.
 
     ``stopped`` is polled: stopping the call ends the process.

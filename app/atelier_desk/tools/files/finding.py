@@ -83,14 +83,14 @@ class ListDirectoryTool(FileTool):
         if there.kind != "folder":
             raise ToolError("{path} is no folder: use read_file.", code="not_a_folder", path=where.shown)
         walk = Walk(root, everything=input.show_hidden, seconds=SECONDS, stopped=lambda: context.cancelled)
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         cut = ""
         for entry in walk.files(where.path, folders=True, depth=DEPTH if input.recursive else 1):
             if len(rows) == ENTRIES:
                 cut = f"only the first {ENTRIES} entries are listed"
                 break
             name = entry.path[len(where.path) :].lstrip("/")
-            row: dict[str, Any] = {
+            row: dict[str, object] = {
                 "name": f"{name}/" if entry.found.kind == "folder" else name,
                 "type": entry.found.kind,
             }
@@ -251,7 +251,7 @@ class SearchFilesTool(FileTool):
             stopped=lambda: context.cancelled,
             tells=lambda path: context.may_disclose((where.root / path).as_posix()),
         )
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         used, cut = 0, results.cut
         for hit in results.hits:
             row = _row(where, hit)
@@ -272,8 +272,8 @@ class SearchFilesTool(FileTool):
         return replace(found, tainted=tuple(read))
 
 
-def _row(where: WorkspacePath, hit: FileHit) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": _shown(where, hit.path), "line": hit.line, "text": hit.text}
+def _row(where: WorkspacePath, hit: FileHit) -> dict[str, object]:
+    row: dict[str, object] = {"path": _shown(where, hit.path), "line": hit.line, "text": hit.text}
     if hit.before or hit.after:
         around = [*hit.before, (hit.line, hit.text), *hit.after]
         row["text"] = "\n".join(f"{number:>6}\t{text}" for number, text in around)

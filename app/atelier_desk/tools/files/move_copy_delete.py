@@ -10,7 +10,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.file_change import Change
-from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.domain.result_parts import FileAction, FileChange
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, Risk, ToolContext, ToolResult
@@ -243,9 +243,9 @@ def _replaces(tool: ChangingTool, input: MoveInput, context: ToolContext) -> boo
     return input.overwrite and tool.root(target, context).inspect(target.path, follow=False) is not None
 
 
-def _part(action: str, where: WorkspacePath, change: Change) -> FileChange:
+def _part(action: FileAction, where: WorkspacePath, change: Change) -> FileChange:
     path = f"{where.shown}/" if change.folder else where.shown
-    return FileChange(action=action, path=path, before=change.before, after=change.after)  # type: ignore[arg-type]
+    return FileChange(action=action, path=path, before=change.before, after=change.after)
 
 
 def _path_moved(

@@ -111,7 +111,7 @@ class ReadFileTool(FileTool):
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
 
 
-def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
+def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, object]:
     lines = text.lines
     if input.offset > max(1, len(lines)):
         raise ToolError(
@@ -292,7 +292,7 @@ class FileInfoTool(FileTool):
         there = root.inspect(where.path)
         if there is None:
             raise self.missing(where, context)
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "path": where.shown,
             "type": there.kind,
             "size": there.size,

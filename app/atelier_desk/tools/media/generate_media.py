@@ -69,7 +69,7 @@ class _ByService(MakingTool):
         """Return the files that a call writes."""
         return [self.place(input.output_path, context)]
 
-    def preview(self, input: Any, context: ToolContext) -> list[FileChange]:
+    def preview(self, input: object, context: ToolContext) -> list[FileChange]:
         found = []
         for target in self.targets(input, context):
             before = self.check(target, context)

@@ -456,7 +456,7 @@ def _scope_of(memory: Memory) -> str:
     return MemoryScope.GENERAL.value if memory.workflow_id is None or memory.proposed else MemoryScope.WORKFLOW.value
 
 
-def _shown(memory: Memory) -> dict[str, Any]:
+def _shown(memory: Memory) -> dict[str, object]:
     data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited", "tainted", "turn_id"})
     return {**data, "scope": _scope_of(memory)}
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain import limits
@@ -151,7 +150,7 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
     return found
 
 
-def entity_fields(entity: Entity, **more: object) -> dict[str, Any]:
+def entity_fields(entity: Entity, **more: object) -> dict[str, object]:
     """Return an entity for the model."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
     words = {

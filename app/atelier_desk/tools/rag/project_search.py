@@ -120,7 +120,7 @@ class GetSchema(RagTool):
     )
 
     async def run(self, input: SchemaInput, context: ToolContext) -> ToolResult:
-        counts: dict[str, Any] = {}
+        counts: dict[str, object] = {}
         try:
             project = await self.named("", context)
             statistics = await self.projects.statistics(project.id)
@@ -160,7 +160,7 @@ class QueryInput(Input):
         description="Classes, functions, methods are Scope.",
         json_schema_extra={"enum": list(KINDS)},
     )
-    where: dict[str, Any] = Field(
+    where: dict[str, object] = Field(
         default={},
         max_length=20,
         description='All must hold: {"field": value} (a list: one of them) or {"field": {"operator": value}}.',

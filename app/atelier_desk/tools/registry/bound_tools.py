@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import NotFoundError
@@ -20,7 +19,7 @@ class BoundTool:
     tool: Tool
     registry: ToolRegistry
     context: ToolContext
-    state: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

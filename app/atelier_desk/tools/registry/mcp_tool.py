@@ -75,7 +75,7 @@ class McpTool(Tool):
     rest_hint = "Ask the server for less, if its parameters let you."
     server: ClassVar[str]
     own_name: ClassVar[str]
-    schema: ClassVar[dict[str, Any]]
+    schema: ClassVar[dict[str, object]]
     server_description: ClassVar[str]
     seen: ClassVar[str]
     is_program: ClassVar[bool]
@@ -89,8 +89,8 @@ class McpTool(Tool):
     def definition(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.server_description, parameters=self.schema)
 
-    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, object]:
-        found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
+    def read_arguments(self, arguments: dict[str, object]) -> dict[str, object]:
+        found: dict[str, object] = argument_coercion.read(self.schema, arguments)
         return found
 
     def describe(self, input: Input) -> Call:
@@ -142,7 +142,7 @@ def make(server: McpServer, name: str, definition: Mapping[str, object], caller:
 
 def outcome(answer: Answer, server: str) -> ToolResult:
     """Return the result for the model, with its display parts."""
-    data: dict[str, Any] = {"text": answer.text} if answer.text else {}
+    data: dict[str, object] = {"text": answer.text} if answer.text else {}
     if answer.structured is not None:
         data["structured"] = answer.structured
     if answer.links:
@@ -171,7 +171,7 @@ def outcome(answer: Answer, server: str) -> ToolResult:
 
 
 def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
-    def check(cls: type[Input], values: Any) -> Any:
+    def check(cls: type[Input], values: Any) -> object:
         given = _without_nulls(schema, values)
         if problem := tool_definitions.argument_mismatch(schema, given):
             known = list(schema["properties"])
@@ -188,7 +188,7 @@ def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
     return create_model(f"{name}_input", __base__=Loose, __validators__=checks)
 
 
-def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, object]) -> dict[str, object]:
     """Drop nulls where the schema does not allow null: models often send every parameter."""
 
     def takes_null(property: object) -> bool:

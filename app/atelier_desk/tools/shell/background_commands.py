@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -78,7 +78,7 @@ class ListCommands(_OfCommands):
         )
 
 
-def _row(kept: KeptOutput) -> dict[str, Any]:
+def _row(kept: KeptOutput) -> dict[str, object]:
     process = kept.process
     return {
         "command_id": kept.id,

@@ -135,7 +135,7 @@ def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -
 
     ``guarded``: those the command must not change, named if it failed because of them.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     names = {"held": [each.path for each in settled.held], "restored": settled.restored, "not_restored": settled.left}
     for name, found in names.items():
         if found:

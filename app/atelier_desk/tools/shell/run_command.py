@@ -88,7 +88,7 @@ def _up(folder: str) -> bool:
     return folder.startswith(("/", "~")) or ".." in folder.split("/")
 
 
-def _details(judgement: Judgement, folder: str) -> dict[str, Any]:
+def _details(judgement: Judgement, folder: str) -> dict[str, object]:
     """Return details for a card.
 
     Each command with why it asks, and the files it writes. Reasons are English ``N_`` texts.

@@ -93,7 +93,7 @@ class ActivateSkillTool(DescribedTool):
 def _named(names: tuple[str, ...], plain: str) -> ToolSpec:
     spec = ToolSpec.model_validate_json(plain)
 
-    def named(schema: dict[str, Any]) -> dict[str, Any]:
+    def named(schema: dict[str, Any]) -> dict[str, object]:
         changed = copy.deepcopy(schema)
         properties = changed.get("properties", {})
         if "name" in properties:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -67,7 +67,7 @@ class DelegateTaskTool(TeamTool):
         ),
     )
 
-    def details(self, input: Delegate) -> dict[str, Any]:
+    def details(self, input: Delegate) -> dict[str, object]:
         """Return the card details; the name is as the model wrote it, an id or a name."""
         target = preview(input.agent_id, limits.AGENT_NAME)
         return {"target_agent_id": target, "target_agent_name": target, **prompt_details(input.prompt)}
@@ -80,7 +80,7 @@ class DelegateTaskTool(TeamTool):
         return StartChildren(TeamCall.DELEGATE, plans)
 
 
-def _shown(colleague: Colleague) -> dict[str, Any]:
+def _shown(colleague: Colleague) -> dict[str, object]:
     config = colleague.config
     return {
         "id": colleague.id,

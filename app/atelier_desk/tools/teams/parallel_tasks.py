@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -93,7 +93,7 @@ class ParallelTasksTool(TeamTool):
             return call
         return replace(call, subjects=Subjects(agents=tuple(dict.fromkeys(task.agent_id for task in input.tasks))))
 
-    def details(self, input: ExecuteBatch) -> dict[str, Any]:
+    def details(self, input: ExecuteBatch) -> dict[str, object]:
         shown = [
             {
                 "agent_id": preview(task.agent_id, limits.AGENT_NAME),

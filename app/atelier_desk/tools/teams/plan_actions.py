@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -68,7 +68,7 @@ class Action(Input):
         default=None,
         description="Name of one of your tools, called once with arguments; left out: a sub-agent does the action.",
     )
-    arguments: dict[str, Any] | None = Field(
+    arguments: dict[str, object] | None = Field(
         default=None, description="The arguments of that tool's call, as its definition has them."
     )
     depends_on: list[int] = Field(
@@ -174,7 +174,7 @@ class PlanActions(TeamTool):
         goal = summary_of({"goal": input.goal}, N_("Run a sequence of actions: {goal}"))
         return replace(super().describe(input), risk=risk, summary=goal, done=N_("Ran a sequence of actions: {goal}"))
 
-    def details(self, input: PlanActionsInput) -> dict[str, Any]:
+    def details(self, input: PlanActionsInput) -> dict[str, object]:
         return {
             "goal": preview(input.goal),
             "strategy": input.strategy.value,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -141,7 +141,7 @@ class SpawnAgentTool(TeamTool):
         call = super().describe(input)
         return replace(call, effect=Effect.WRITE) if isinstance(input, Terminate) else call
 
-    def details(self, input: Spawn) -> dict[str, Any]:
+    def details(self, input: Spawn) -> dict[str, object]:
         return {
             "sub_agent_name": preview(input.name, limits.AGENT_NAME),
             **prompt_details(input.prompt),
@@ -211,7 +211,7 @@ class SpawnAgentTool(TeamTool):
         )
 
 
-def _shown(child: ChildState) -> dict[str, Any]:
+def _shown(child: ChildState) -> dict[str, object]:
     shown: dict[str, object] = {
         "id": child.id,
         "name": child.name,

@@ -49,7 +49,7 @@ def compose(
         empty = ToolResult.ok(results=[], message="There is no sub-agent whose report you do not have already.")
         return capped(empty, REPORT_HINT)
 
-    def build(limit: int) -> dict[str, Any]:
+    def build(limit: int) -> dict[str, object]:
         return _data(kind, arguments, children, limit)
 
     data, truncated = _fitted(build, children)
@@ -83,7 +83,7 @@ def with_earlier(prompt: str, earlier: Sequence[ChildState]) -> str:
 
 def _data(
     kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], limit: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     if kind is TeamCall.ANSWER:
         return _answer(arguments, children, limit)
     if any(
@@ -329,7 +329,7 @@ def _refused(result: object) -> bool:
     return isinstance(result, dict) and result.get("success") is False
 
 
-def _result(child: ChildState, limit: int) -> Any:
+def _result(child: ChildState, limit: int) -> object:
     """Return the called tool's result as an object; as text if it is too long."""
     if len(child.report) <= limit and child.report.lstrip().startswith("{"):
         try:
@@ -355,7 +355,7 @@ def _summary(results: Sequence[Mapping[str, object]]) -> str:
     return text
 
 
-def _joined(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _joined(children: Sequence[ChildState], limit: int) -> dict[str, object]:
     results = [_listed(child, limit) for child in children]
     return {**_failures([succeeded(child) for child in children], "sub-agents", "children_failed"), "results": results}
 
@@ -368,10 +368,10 @@ def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, obj
     ]
 
 
-def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, object]:
     over = [child for child in children if child.status.over]
     planned = [child for child in children if child.status is ChildStatus.PLANNED]
-    data: dict[str, Any] = {"success": True, "status": WAITING, "questions": _questions(children, limit)}
+    data: dict[str, object] = {"success": True, "status": WAITING, "questions": _questions(children, limit)}
     if over:
         data["results"] = [_listed(child, limit) for child in over]
     if planned:
@@ -384,7 +384,7 @@ def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     return data
 
 
-def _answer(arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _answer(arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, object]:
     """Return the answered sub-agent's report, or its next question, with other open questions."""
     wanted = arguments.get("child_id")
     child = next((one for one in children if one.id == wanted), children[0])

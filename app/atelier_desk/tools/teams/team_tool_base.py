@@ -100,7 +100,7 @@ class TeamTool(DescribedTool):
         """Whether a call starts sub-agents."""
         return input.operation in self.starting
 
-    def details(self, input: Any) -> dict[str, Any]:
+    def details(self, input: Any) -> dict[str, object]:
         """Return the approval card details of a call that starts some."""
         return {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from atelier_desk.domain import limits
@@ -60,7 +60,7 @@ class ToolProcesses:
             ) from error
 
     async def call(
-        self, file: ToolFile, tool: str, arguments: dict[str, Any], context: dict[str, Any], progress: Progress
+        self, file: ToolFile, tool: str, arguments: dict[str, object], context: dict[str, object], progress: Progress
     ) -> tuple[str, dict[str, Any]]:
         """Make one call: returns ``("result", …)`` or ``("ask", …)`` from ``worker``. Cancelling ends the process and
         all it started.
@@ -84,7 +84,7 @@ class ToolProcesses:
         """End every worker."""
         await asyncio.gather(*(worker.end(gently_s=TOOL_ENDS_S) for worker in list(self._working)))
 
-    async def _asked(self, file: ToolFile, order: dict[str, Any], told: Callable[[Any], None]) -> Any:
+    async def _asked(self, file: ToolFile, order: Mapping[str, object], told: Callable[[Any], None]) -> Any:
         """Return the answer of a new worker.
 
         Raises:

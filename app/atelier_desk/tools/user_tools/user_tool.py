@@ -82,7 +82,7 @@ def _kind(schema: dict[str, Any]) -> Any:
         return Union[tuple(_kind(option) for option in schema["anyOf"])]  # noqa: UP007 - the members are known at run time
     bounds = {ours: schema[theirs] for theirs, ours in _BOUNDS.items() if theirs in schema}
     if schema.get("type") == "array":
-        kind: Any = list[_kind(schema.get("items", {}))]  # type: ignore[misc]
+        kind: object = list[_kind(schema.get("items", {}))]  # type: ignore[misc]
     else:
         kind = _TYPES.get(schema.get("type", ""), Any)
     return Annotated[kind, Field(**bounds)] if bounds else kind

@@ -36,7 +36,7 @@ def main() -> None:
     serve(_answer, once=True)
 
 
-def _answer(order: dict[str, Any], _data: bytes, tell: Report) -> Any:
+def _answer(order: dict[str, Any], _data: bytes, tell: Report) -> object:
     file = _file(order["file"])
     try:
         return _describe(file) if order["do"] == "describe" else _call(file, order, tell)

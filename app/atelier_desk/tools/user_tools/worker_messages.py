@@ -26,7 +26,7 @@ def described(tool: Tool) -> dict[str, object]:
     return {**plain, "spec": definition, "category": tool.category, "effect": tool.effect, "risk": tool.risk}
 
 
-def content(result: ToolResult) -> dict[str, Any]:
+def content(result: ToolResult) -> dict[str, object]:
     """Serialise a result."""
     return {**{name: getattr(result, name) for name in _PLAIN_RESULT}, "parts": [_sent(part) for part in result.parts]}
 

@@ -29,7 +29,7 @@ class Devtools:
 
     def __init__(self, told: Callable[[str, Mapping[str, object], str], None]) -> None:
         self._on_event = told
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._waiting: dict[int, asyncio.Future[dict[str, object]]] = {}
         self._number = 0
         self._reader = asyncio.StreamReader(limit=MESSAGE)
         self._transports: list[asyncio.BaseTransport] = []

@@ -17,7 +17,7 @@ from markdownify import MarkdownConverter
 
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents.markdown_output import Lines, one_line
-from atelier_desk.workspace.documents.xml_archive import attribute, opened, tree
+from atelier_desk.workspace.documents.xml_archive import Element, attribute, opened, tree
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _GONE = ("script", "style", "template", "svg", "iframe", "object", "noscript", "head")
@@ -100,7 +100,7 @@ def _named(part: MIMEPart) -> str:
     return "?"
 
 
-def _header(message: Any, name: str) -> str:
+def _header(message: EmailMessage, name: str) -> str:
     try:
         return one_line(str(message[name] or ""))
     except Exception:  # a malformed header
@@ -131,7 +131,7 @@ def _markdown(page: bytes) -> str:
     return str(MarkdownConverter(heading_style="ATX", strip=["img"], bullets="-").convert(html))[:PART]
 
 
-def _move_tail(element: Any, above: Any) -> None:
+def _move_tail(element: Element, above: Element) -> None:
     before = element.getprevious()
     if before is not None:
         before.tail = (before.tail or "") + (element.tail or "")

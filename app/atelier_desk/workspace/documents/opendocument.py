@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents.markdown_output import COLUMNS, Lines, heading, one_line, table
-from atelier_desk.workspace.documents.xml_archive import attribute, local, opened, tree
+from atelier_desk.workspace.documents.xml_archive import Element, attribute, local, opened, tree
 
 _ROWS = 1_000
 """Maximum repetitions of a non-empty row."""
@@ -23,7 +22,7 @@ def lines(data: bytes) -> Lines:
     yield from _blocks(body, [0])
 
 
-def _blocks(parent: Any, slide: list[int], deep: int = 0, indent: int = -1) -> Lines:
+def _blocks(parent: Element, slide: list[int], deep: int = 0, indent: int = -1) -> Lines:
     for each in parent:
         match local(each):
             case "h":
@@ -63,7 +62,7 @@ def _blocks(parent: Any, slide: list[int], deep: int = 0, indent: int = -1) -> L
                 yield from _blocks(each, slide, deep + 1, indent)
 
 
-def _frames(paragraph: Any, slide: list[int], deep: int) -> Lines:
+def _frames(paragraph: Element, slide: list[int], deep: int) -> Lines:
     """Yield the content of a paragraph's frames: text boxes and tables."""
     if deep < 50:
         for box in paragraph.iter("{*}text-box"):
@@ -71,11 +70,11 @@ def _frames(paragraph: Any, slide: list[int], deep: int) -> Lines:
                 yield from _blocks(box, slide, deep + 1)
 
 
-def _text(element: object) -> str:
+def _text(element: Element) -> str:
     return "".join(_parts(element))
 
 
-def _parts(element: Any) -> Iterator[str]:
+def _parts(element: Element) -> Iterator[str]:
     yield element.text or ""
     for each in element:
         match local(each):
@@ -103,7 +102,7 @@ def _parts(element: Any) -> Iterator[str]:
         yield each.tail or ""
 
 
-def _rows(sheet: Any) -> Iterator[list[str]]:
+def _rows(sheet: Element) -> Iterator[list[str]]:
     for row in sheet.iter("{*}table-row"):
         if next(row.iterancestors("{*}table")) is not sheet:
             continue
@@ -118,6 +117,6 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
             yield cells
 
 
-def _times(element: object, name: str) -> int:
+def _times(element: Element, name: str) -> int:
     number = attribute(element, name)
     return int(number) if number.isdigit() and len(number) < 19 else 1

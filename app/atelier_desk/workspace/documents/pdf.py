@@ -13,7 +13,6 @@ import time
 import unicodedata
 from contextlib import suppress
 from io import BytesIO
-from typing import Any
 
 from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError
@@ -25,7 +24,7 @@ MOST_FIELDS = 500
 """Maximum number of form fields and embedded files listed."""
 
 
-def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]:
+def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, object]:
     """Return the text of pages from ``first`` on (counted from 1), limited in pages and characters.
 
     At least one page.
@@ -57,7 +56,7 @@ def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]
     return {"total": total, "pages": found, "cut": cut, **more}
 
 
-def _text(reader: Any, number: int) -> str | None:
+def _text(reader: PdfReader, number: int) -> str | None:
     try:
         text = reader.pages[number].extract_text()
     except MemoryError:
@@ -72,7 +71,7 @@ _ARABIC_FORMS = re.compile("[\ufb50-\ufdfb\ufe70-\ufefc]")
 """Presentation forms of Arabic letters (initial, medial, final): nobody writes or searches them."""
 
 
-def _fields(reader: Any) -> list[list[str]]:
+def _fields(reader: PdfReader) -> list[list[str]]:
     with suppress(Exception):
         found = reader.get_fields() or {}
         values = [(str(name), field.get("/V")) for name, field in found.items()]
@@ -85,7 +84,7 @@ def _fields(reader: Any) -> list[list[str]]:
     return []
 
 
-def _files(reader: Any) -> list[str]:
+def _files(reader: PdfReader) -> list[str]:
     with suppress(Exception):
         return [clean(str(name)).strip()[:200] for name in list(reader.attachments)[:MOST_FIELDS]]
     return []

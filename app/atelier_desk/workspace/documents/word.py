@@ -6,14 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from docx.opc.part import PartFactory
 from docx.package import Package
 from docx.parts.document import DocumentPart
 
 from atelier_desk.workspace.documents.markdown_output import Lines, heading, one_line, table
-from atelier_desk.workspace.documents.xml_archive import attribute, local, opened, tree
+from atelier_desk.workspace.documents.xml_archive import Element, attribute, local, opened, tree
+
+if TYPE_CHECKING:
+    from docx.opc.rel import _Relationship
 
 _ALSO = tuple(
     f"application/vnd.{kind}.main+xml"
@@ -62,7 +65,7 @@ def lines(data: bytes) -> Lines:
                     yield f"[^{_mark(name, attribute(note, 'id'))}]: {text}"
 
 
-def _part(data: bytes) -> Any:
+def _part(data: bytes) -> DocumentPart:
     for each in _ALSO:
         PartFactory.part_type_for[each] = DocumentPart
     part = Package.open(BytesIO(data)).main_document_part
@@ -71,7 +74,7 @@ def _part(data: bytes) -> Any:
     return part
 
 
-def _root(relation: Any) -> Any:
+def _root(relation: _Relationship) -> Element:
     return tree(relation.target_part.blob)
 
 
@@ -80,7 +83,7 @@ def _mark(name: str, number: str) -> str:
 
 
 class _Reader:
-    def __init__(self, part: Any) -> None:
+    def __init__(self, part: DocumentPart) -> None:
         self._links = {key: relation.target_ref for key, relation in part.rels.items() if relation.is_external}
         self._styles: dict[str, tuple[int, tuple[str, int] | None]] = {}
         for style in part.styles.element.iter("{*}style"):
@@ -92,7 +95,7 @@ class _Reader:
             self._numbering(part.numbering_part.element)
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
 
-    def blocks(self, parent: Any, *, deep: int = 0) -> Lines:
+    def blocks(self, parent: Element, *, deep: int = 0) -> Lines:
         for block in parent:
             match local(block):
                 case "p":
@@ -106,11 +109,11 @@ class _Reader:
                 case _:
                     yield None
 
-    def text(self, element: object) -> str:
+    def text(self, element: Element) -> str:
         """Return the text of a paragraph, with links as Markdown."""
         return "".join(self._parts(element))
 
-    def _parts(self, element: Any) -> Iterator[str]:
+    def _parts(self, element: Element) -> Iterator[str]:
         for each in element:
             name = local(each)
             match name:
@@ -130,7 +133,7 @@ class _Reader:
                 case _ if name and name not in _GONE:
                     yield from self._parts(each)
 
-    def _paragraph(self, element: Any) -> Lines:
+    def _paragraph(self, element: Element) -> Lines:
         outline, numbered = self._styles.get(_value(element, "pPr/pStyle"), (0, None))
         if own := _first(element, "pPr/numPr"):
             numbered = _number(own[0]) or numbered
@@ -150,7 +153,7 @@ class _Reader:
             if first and not any(local(above) == "Fallback" for above in box.iterancestors()):
                 yield from self.blocks(box)
 
-    def _row(self, row: Any) -> list[str]:
+    def _row(self, row: Element) -> list[str]:
         cells: list[str] = []
         for cell in row.iter("{*}tc"):
             if next(cell.iterancestors("{*}tr")) is row:
@@ -159,7 +162,7 @@ class _Reader:
                 cells += [""] * (min(_SPAN, int(span)) - 1 if span.isdigit() else 0)
         return cells
 
-    def _style(self, style: object) -> None:
+    def _style(self, style: Element) -> None:
         name, level = _value(style, "name"), _value(style, "pPr/outlineLvl")
         outline, numbered = self._styles.get(_value(style, "basedOn"), (0, None))
         if match := _HEADING.match(name):
@@ -171,7 +174,7 @@ class _Reader:
         own = _first(style, "pPr/numPr")
         self._styles[attribute(style, "styleId")] = outline, (_number(own[0]) if own else None) or numbered
 
-    def _numbering(self, root: Any) -> None:
+    def _numbering(self, root: Element) -> None:
         forms: dict[str, dict[int, _Level]] = {}
         for each in root.iter("{*}abstractNum"):
             forms[attribute(each, "abstractNumId")] = dict(_levels(each))
@@ -208,7 +211,7 @@ class _Reader:
         return re.sub(r"%(\d)", shown, level.text)[:50] + " "
 
 
-def _levels(element: Any) -> Iterator[tuple[int, _Level]]:
+def _levels(element: Element) -> Iterator[tuple[int, _Level]]:
     for each in element.iter("{*}lvl"):
         number, start = attribute(each, "ilvl"), _value(each, "start")
         if number.isdigit():
@@ -218,7 +221,7 @@ def _levels(element: Any) -> Iterator[tuple[int, _Level]]:
             )
 
 
-def _number(element: object) -> tuple[str, int] | None:
+def _number(element: Element) -> tuple[str, int] | None:
     key, level = _value(element, "numId"), _value(element, "ilvl")
     return (key, int(level) if level.isdigit() else 0) if key else None
 
@@ -241,10 +244,10 @@ def _counted(number: int, form: str) -> str:
     return sign.upper() if form.startswith("upper") else sign
 
 
-def _first(element: Any, path: str) -> list[object]:
+def _first(element: Element, path: str) -> list[Element]:
     return list(element.findall("/".join(f"{{*}}{each}" for each in path.split("/"))))[:1]
 
 
-def _value(element: object, path: str) -> str:
+def _value(element: Element, path: str) -> str:
     """Return the attribute ``val`` of the first element at a path of local names."""
     return next((attribute(each, "val") for each in _first(element, path)), "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Any
+from typing import Protocol
 
 from lxml import etree
 
@@ -22,6 +23,27 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", "
 ".woff", ".woff2",
              ".odttf", ".mp3", ".mp4", ".m4a", ".m4v", ".mov", ".wav", ".avi", ".bin", ".ole")  # fmt: skip
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+
+
+class Element(Protocol):
+    """The part of lxml's elements that documents are read with: lxml has no types."""
+
+    tag: object
+    text: str | None
+    tail: str | None
+
+    @property
+    def attrib(self) -> Mapping[str, str]: ...
+
+    def __iter__(self) -> Iterator[Element]: ...
+
+    def iter(self, *tags: str) -> Iterator[Element]: ...
+
+    def iterancestors(self, *tags: str) -> Iterator[Element]: ...
+
+    def findall(self, path: str) -> list[Element]: ...
+
+    def getprevious(self) -> Element | None: ...
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
@@ -50,22 +72,23 @@ def opened(data: bytes) -> zipfile.ZipFile:
     return archive
 
 
-def tree(data: bytes) -> Any:
+def tree(data: bytes) -> Element:
     """Return the root of an XML file. Entities are not expanded, nothing is fetched.
 
     Raises:
         lxml.etree.XMLSyntaxError: it is not XML.
     """
-    return etree.fromstring(
+    root: Element = etree.fromstring(
         data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     )
+    return root
 
 
-def local(element: Any) -> str:
+def local(element: Element) -> str:
     """Return the local name of an element, empty for comments, entities and instructions."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
-def attribute(element: Any, name: str) -> str:
+def attribute(element: Element, name: str) -> str:
     """Return the value of an attribute in any namespace, empty if missing."""
     return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")

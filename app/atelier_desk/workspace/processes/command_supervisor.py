@@ -133,7 +133,7 @@ def limit(order: dict[str, Any]) -> None:
             pass
 
 
-def become(order: dict[str, Any], forked: Any) -> None:
+def become(order: dict[str, Any], forked: object) -> None:
     """In the child: apply limits and the sandbox, then execute the program."""
     try:
         os.setsid()
@@ -182,7 +182,7 @@ class Checks:
     with everything done so far whenever there is something new.
     """
 
-    def __init__(self, guard: Any, seconds: float, told: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, guard: Any, seconds: float, told: Callable[[dict[str, object]], None]) -> None:
         self._guard = guard if seconds else None
         self._seconds = seconds
         self._on_report, self._last_report = told, ""
@@ -212,7 +212,7 @@ def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
     return os.fork(), None
 
 
-def write_report(report: int, said: dict[str, Any]) -> None:
+def write_report(report: int, said: dict[str, object]) -> None:
     """Replace the content of the report file."""
     text = json.dumps(said).encode()
     os.pwrite(report, text, 0)
@@ -233,7 +233,7 @@ class LaunchWatch:
         self._next = 0.0
         self._seen = time.monotonic()
 
-    def check(self, forked: Any) -> str:
+    def check(self, forked: object) -> str:
         """Return why the command has to be ended, empty if it has not. Checks again only after a while."""
         now = time.monotonic()
         if now < self._next:

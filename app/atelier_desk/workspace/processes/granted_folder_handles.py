@@ -7,7 +7,7 @@ Paths below are resolved without following links. A leaf: the launcher loads it 
 import os
 import stat
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 if __package__:
     from atelier_desk.workspace.processes import git_pointer_files, link_safe_file_trees
@@ -18,6 +18,8 @@ else:
     import link_safe_file_trees
     from link_safe_file_trees import FOLDER, Budget, Tree
     from repository_state import MOST_BYTES
+
+T = TypeVar("T")
 
 
 class GrantedFolders:
@@ -89,7 +91,7 @@ class GrantedFolders:
             raise
         return handle
 
-    def within(self, path: str, act: Callable[[int], Any]) -> Any:
+    def within(self, path: str, act: Callable[[int], T]) -> T | None:
         """Call ``act`` with an open folder; None if it no longer exists."""
         parent = os.dup(self.handles[path]) if path in self.handles else self.parent(path)
         if parent is None:

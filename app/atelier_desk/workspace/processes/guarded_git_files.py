@@ -339,11 +339,11 @@ class GuardedFiles:
                 ),
             )
 
-    def _each(self, path: str, act: Callable[[int], Any]) -> None:
+    def _each(self, path: str, act: Callable[[int], object]) -> None:
         """Restore one item; its failure does not affect the others."""
         self._tried(path, partial(self._folders.within, path, act))
 
-    def _tried(self, path: str, act: Callable[[], Any]) -> None:
+    def _tried(self, path: str, act: Callable[[], object]) -> None:
         try:
             act()
         except OSError as error:

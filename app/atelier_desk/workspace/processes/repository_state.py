@@ -79,7 +79,7 @@ class Repository:
         self.handle = os.dup(handle)
 
     @property
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """Return the state that another launcher passes to ``adopt``."""
         return self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished
 

@@ -210,7 +210,7 @@ def working(
     }
 
 
-def _masks(masked: list[str]) -> dict[str, Any]:
+def _masks(masked: list[str]) -> dict[str, object]:
     """Return what replaces masked files and folders: empty ones that nobody can write."""
     if not masked:
         return {}

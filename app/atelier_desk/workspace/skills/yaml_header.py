@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
@@ -49,7 +49,7 @@ class Document:
         repaired: the header was only valid YAML after quoting values.
     """
 
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
     body: str = ""
     repaired: bool = False
 
@@ -116,7 +116,7 @@ def read(text: str) -> Document:
         raise
 
 
-def _fields(header: str) -> dict[str, Any]:
+def _fields(header: str) -> dict[str, object]:
     value = _loaded(header)
     if value is None or value == "":
         return {}
@@ -179,7 +179,7 @@ def _readable(value: str) -> bool:
     return True
 
 
-def _loaded(text: str) -> Any:
+def _loaded(text: str) -> object:
     """Return the value of YAML: only texts, lists and mappings.
 
     Raises:
