@@ -34,6 +34,8 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     monkeypatch.setattr(approval_controller, "SETTLE_S", 0.0)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    if QLocale().language() is QLocale.Language.French:
+        switch_language("en")  # Qt's own texts, such as the names of keys
     if not theme()._installed:
         theme().install("light")
     theme().set_mode("light")
@@ -49,8 +51,6 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Debouncer, "__init__", noted)
     yield
     i18n.set_language("en")
-    if QLocale().language() is QLocale.Language.French:
-        switch_language("en")  # Qt's own texts, such as the names of keys
     for timer in timers:
         if isValid(timer):
             timer.stop()  # it would find no event loop any more

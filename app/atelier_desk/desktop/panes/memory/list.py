@@ -52,7 +52,7 @@ class MemoryRow:
 
 
 def facts(row: MemoryRow) -> str:
-    """Type, scope, tags and age in one line; on a timeline author, time, and how often it was found."""
+    """Type, scope, age and tags in one line; on a timeline author, time, and how often it was found."""
     memory = row.memory
     scope = _("all workflows") if memory.workflow_id is None else _("this workflow")
     if memory.proposed:
@@ -63,8 +63,8 @@ def facts(row: MemoryRow) -> str:
         *([_("pinned")] if row.pinned else []),
         _(TYPE_WORDS[memory.type]),
         scope,
-        *(f"#{tag}" for tag in memory.tags),
         ago(memory.created_at),
+        *(f"#{tag}" for tag in memory.tags),  # last: what lacks room is cut
     ]
     return " · ".join(parts)
 
