@@ -6,7 +6,7 @@ paint, do not need it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Atelier"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "Atelier":
         from atelier_desk.engine.atelier import Atelier
 

@@ -41,7 +41,7 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
     """Return the server with its tools."""
 
     class Server(MCPServer):
-        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        async def call_tool(self, name: str, arguments: dict[str, object], context: Any = None) -> Any:
             try:
                 return await super().call_tool(name, arguments, context)
             except ToolError as error:
@@ -173,7 +173,7 @@ def _in_words(function: Callable[..., Awaitable[object]]) -> Callable[..., Await
     """Wrap a function so that our own errors are passed on unchanged."""
 
     @wraps(function)
-    async def call(*args: object, **fields: object) -> Any:
+    async def call(*args: object, **fields: object) -> object:
         try:
             return await function(*args, **fields)
         except AtelierError as error:

@@ -47,10 +47,10 @@ class MemoryRows:
         self.ids: list[str] = []
         self.row_of: dict[str, int] = {}
         self.names: dict[str, list[Any]] = {"home": [None], "run": [""], "tags": [()], "speaker": [""]}
-        self._codes: dict[str, dict[Any, int]] = {}
+        self._codes: dict[str, dict[object, int]] = {}
         self._columns = {name: np.zeros(_FIRST_ROWS, dtype=kind) for name, kind in COLUMNS.items()}
         self._neighbour_rows: tuple[np.ndarray, np.ndarray] | None = None
-        self._scopes: dict[tuple[Any, ...], np.ndarray] = {}
+        self._scopes: dict[tuple[object, ...], np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.row_of)
@@ -91,7 +91,7 @@ class MemoryRows:
         self.count += len(entries)
         self._changed()
 
-    def restore(self, columns: dict[str, np.ndarray], ids: list[str], names: dict[str, list[Any]]) -> None:
+    def restore(self, columns: dict[str, np.ndarray], ids: list[str], names: dict[str, list[object]]) -> None:
         """Restore stored rows, none of which is abandoned."""
         self._columns, self.ids, self.count, self.names = columns, ids, len(ids), names
         self.row_of = dict(zip(ids, range(len(ids)), strict=True))
@@ -175,13 +175,13 @@ class MemoryRows:
                 for name, column in self._columns.items()
             }
 
-    def _table(self, name: str) -> dict[Any, int]:
+    def _table(self, name: str) -> dict[object, int]:
         codes = self._codes.get(name)
         if codes is None:
             codes = self._codes[name] = {value: code for code, value in enumerate(self.names[name])}
         return codes
 
-    def _code(self, name: str, value: Any) -> int:
+    def _code(self, name: str, value: object) -> int:
         codes = self._table(name)
         found = codes.get(value)
         if found is None:
@@ -194,7 +194,7 @@ class MemoryRows:
         self._scopes.clear()
 
 
-def _values(entry: MemoryTerms, crc: int, code: Any) -> dict[str, Any]:
+def _values(entry: MemoryTerms, crc: int, code: Any) -> dict[str, object]:
     return {
         "home": code("home", entry.workflow_id),
         "run": code("run", entry.run_id),

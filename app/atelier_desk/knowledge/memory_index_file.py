@@ -106,7 +106,7 @@ def _parts(index: MemoryIndex) -> Parts:
     found = {f"column.{name}": rows.column(name)[live] for name in COLUMNS}
     found |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
     found["ids"] = np.frombuffer("\n".join(rows.ids[row] for row in live).encode(), dtype=np.uint8)
-    head: dict[str, Any] = {
+    head: dict[str, object] = {
         "form": FORM,
         "names": {name: list(values) for name, values in rows.names.items()},
         "embedder": None,
@@ -123,21 +123,21 @@ def _parts(index: MemoryIndex) -> Parts:
     return {name: np.ascontiguousarray(part) for name, part in found.items()}, head
 
 
-def _same(kept: list[Any] | None, embedder: tuple[str, int] | None) -> bool:
+def _same(kept: list[object] | None, embedder: tuple[str, int] | None) -> bool:
     """Whether the vectors are this embedder's; an embedder not used yet may have the dimension 0 (unknown)."""
     if kept is None or embedder is None:
         return kept is None and embedder is None
     return kept[0] == embedder[0] and embedder[1] in (0, kept[1])
 
 
-def _head(file: Any) -> dict[str, Any] | None:
+def _head(file: Any) -> dict[str, object] | None:
     start = file.read(len(MAGIC) + 12)
     if len(start) < len(MAGIC) + 12 or not start.startswith(MAGIC):
         return None
     text = file.read(int.from_bytes(start[len(MAGIC) : -4], "little"))
     if zlib.crc32(text) != int.from_bytes(start[-4:], "little"):
         raise ValueError("its head is damaged")
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, object] = json.loads(text)
     return found
 
 

@@ -284,7 +284,7 @@ class ModelService:
     title: str
     address: str
     begin: Callable[[_Service, Job], Awaitable[tuple[str, str]]]
-    read: Callable[[Any], State]
+    read: Callable[[object], State]
     balance: str
     stops: bool = False
 

@@ -286,7 +286,7 @@ class Web:
         """Add the reason why a page's scripts were not run."""
         return replace(page, trouble=trouble or self.no_browser()) if page.scripts and not page.ran else page
 
-    async def _run(self, browser: Installed, client: WebClient, address: Address) -> tuple[str, dict[str, Any]]:
+    async def _run(self, browser: Installed, client: WebClient, address: Address) -> tuple[str, dict[str, object]]:
         """Final address and content of a page after its scripts ran; one browser at a time."""
         from atelier_desk.web.browser.rendering import shown
 
@@ -313,7 +313,7 @@ def _made(found: CachedPage, *, kept: bool = False) -> Page:
         name: str(read.get(name) or "")
         for name in ("title", "author", "date", "site", "language", "form", "markdown", "ran")
     }
-    rest: dict[str, Any] = {
+    rest: dict[str, object] = {
         "links": tuple(read.get("links") or ()),
         "scripts": bool(read.get("scripts")),
         "cut": bool(read.get("cut")),
@@ -384,7 +384,7 @@ def _is_binary(answer: Answer) -> bool:
     return b"\0" in answer.body[:1024] and not wide
 
 
-async def _document(answer: Answer, name: str, kind: str) -> dict[str, Any]:
+async def _document(answer: Answer, name: str, kind: str) -> dict[str, object]:
     if answer.cut:
         raise ToolError(
             "The document of {host} is larger than {most} MB: it is not read.",

@@ -60,7 +60,7 @@ class Remote:
         if (there := self._owner()) is not None:
             check_callable(type(there), name)
 
-        async def call(*args: object, **fields: object) -> Any:
+        async def call(*args: object, **fields: object) -> object:
             if self._engine.closing:
                 raise asyncio.CancelledError
             thread, owner = self._engine.engine_thread, self._owner()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QObject
 
@@ -33,8 +33,8 @@ class Jobs:
 
     def __init__(self, owner: QObject, on_error: Callable[[str], object]) -> None:
         self._on_error = on_error
-        self._tasks: dict[asyncio.Task[Any], str] = {}
-        self._once: dict[Hashable, asyncio.Task[Any]] = {}
+        self._tasks: dict[asyncio.Task[object], str] = {}
+        self._once: dict[Hashable, asyncio.Task[object]] = {}
         owner.destroyed.connect(self.cancel)
 
     def start(self, work: Coroutine[object, None, T], key: str = "") -> asyncio.Task[T]:

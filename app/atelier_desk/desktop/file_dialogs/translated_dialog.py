@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale, QModelIndex, QPersistentModelIndex, QSize
 from PySide6.QtWidgets import (
@@ -31,7 +30,7 @@ _DATE_COLUMN = 3
 class _Kinds(QStyledItemDelegate):
     """Translates the type "Folder", for which Qt uses a word that it does not translate."""
 
-    def displayText(self, value: Any, locale: QLocale | QLocale.Language) -> str:
+    def displayText(self, value: object, locale: QLocale | QLocale.Language) -> str:
         text = super().displayText(value, locale)
         return _("Folder") if text == "Folder" else text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
@@ -158,10 +157,10 @@ class _Field(QWidget):
     def build(self) -> None:
         raise NotImplementedError
 
-    def give(self, value: Any) -> None:
+    def give(self, value: object) -> None:
         raise NotImplementedError
 
-    def value(self) -> Any:
+    def value(self) -> object:
         raise NotImplementedError
 
     def show_problem(self, text: str, *, quiet: bool) -> None:
@@ -182,10 +181,10 @@ class _Line(_Field):
         self.widgets = [self._edit]
         self.column.addWidget(self._edit)
 
-    def give(self, value: Any) -> None:
+    def give(self, value: object) -> None:
         self._edit.setText("" if value is None else str(value))
 
-    def value(self) -> Any:
+    def value(self) -> object:
         text = self._edit.text()
         return self.field.read(text) if text.strip() else None
 
@@ -198,10 +197,10 @@ class _Check(_Field):
         self.widgets = [self._box]
         self.column.addWidget(self._box)
 
-    def give(self, value: Any) -> None:
+    def give(self, value: object) -> None:
         self._box.setChecked(value is True)
 
-    def value(self) -> Any:
+    def value(self) -> object:
         return self._box.isChecked()
 
 
@@ -218,11 +217,11 @@ class _Choice(_Field):
         self.widgets = [self._combo]
         self.column.addWidget(self._combo)
 
-    def give(self, value: Any) -> None:
+    def give(self, value: object) -> None:
         known = [each.value for each in self.field.choices]
         self._combo.setCurrentIndex(known.index(value) + 1 if value in known else 0)
 
-    def value(self) -> Any:
+    def value(self) -> object:
         return self._combo.currentData()
 
 
@@ -239,12 +238,12 @@ class _Choices(_Field):
             self.column.addWidget(box)
         self.widgets = list(self._boxes)
 
-    def give(self, value: Any) -> None:
+    def give(self, value: object) -> None:
         chosen = value if isinstance(value, list) else []
         for box, choice in zip(self._boxes, self.field.choices, strict=True):
             box.setChecked(choice.value in chosen)
 
-    def value(self) -> Any:
+    def value(self) -> object:
         found = [choice.value for box, choice in zip(self._boxes, self.field.choices, strict=True) if box.isChecked()]
         return found or None
 

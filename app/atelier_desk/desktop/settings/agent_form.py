@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
@@ -217,7 +217,7 @@ class AgentForm(Form):
     def edited(self) -> bool:
         return self.base is not None and (self.schema.broken or super().edited())
 
-    def checked(self) -> Any:
+    def checked(self) -> object:
         made = super().checked()
         self._check_schema_text()
         if any(not each.isHidden() and self._body.isAncestorOf(each) for each in self.errors.values()):

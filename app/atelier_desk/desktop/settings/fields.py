@@ -19,7 +19,7 @@ from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.support.i18n import N_
 
-Changed = Callable[[Any], object]
+Changed = Callable[[object], object]
 PRICE_HINT = N_("Counts toward the monthly cost limit. If a limit is set, services without a known price are not used.")
 PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 4, "step": 0.001, "zero": N_("Unknown")}
 """A ``Number`` of US dollars for one request, which nobody may know."""
@@ -270,9 +270,9 @@ def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:
     return (least, most) if least is not None and most is not None else None
 
 
-def value_of(model: BaseModel, key: str) -> Any:
+def value_of(model: BaseModel, key: str) -> object:
     """A model's value by key."""
-    value: Any = model
+    value: object = model
     for part in key.split("."):
         value = getattr(value, part)
     return value

@@ -42,7 +42,7 @@ class FormPage(SettingsPage):
         for control_ in self.form.controls.values():
             control_.setEnabled(on)
 
-    def value(self, key: str) -> Any:
+    def value(self, key: str) -> object:
         """The value of a field."""
         return self.form.fields[key].read(self.form.controls[key]) if self._made else value_of(self.saved, key)
 

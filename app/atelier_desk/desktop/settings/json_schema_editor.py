@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -19,7 +18,7 @@ class SchemaField(QPlainTextEdit):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._schema: dict[str, Any] | None = None
+        self._schema: dict[str, object] | None = None
         self._error: AtelierError | None = None
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -36,7 +35,7 @@ class SchemaField(QPlainTextEdit):
         """Whether the text is not a valid schema."""
         return self._error is not None
 
-    def schema(self) -> dict[str, Any] | None:
+    def schema(self) -> dict[str, object] | None:
         """The schema; None if blank or invalid."""
         return self._schema
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
@@ -202,12 +201,12 @@ class McpForm(Form):
         self.show_client_secret(stored=False)
         self._show_kind()
 
-    def value(self, stored: BaseModel, key: str) -> Any:
+    def value(self, stored: BaseModel, key: str) -> object:
         if key == "command" and isinstance(stored, McpServer):
             return shlex.join((stored.command, *stored.args)) if stored.command else ""
         return super().value(stored, key)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         found, stdio = super().values(), self._stdio
         try:
             words = shlex.split(found["command"]) if stdio else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter, QPen, QResizeEvent
@@ -246,7 +245,7 @@ class ModelTable(QTableWidget):
                 header.setToolTip(plain_tip(_(words)))
 
     @staticmethod
-    def _text(value: Any) -> str:
+    def _text(value: object) -> str:
         if value is None:
             return ""
         return (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Hashable
-from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
@@ -30,7 +29,7 @@ class Busy(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._task: asyncio.Task[Any] | None = None
+        self._task: asyncio.Task[object] | None = None
         self._since = 0.0
         self._what: Text = ""
         self._reported = (0, 0)
@@ -77,7 +76,7 @@ class Busy(QWidget):
         work: Callable[[], Coroutine[object, None, Outcome | None]],
         what: Text = "",
         problem: Callable[[Exception], str] = error_text,
-    ) -> asyncio.Task[Any] | None:
+    ) -> asyncio.Task[object] | None:
         """Run a job, one per ``key``, and show its outcome (text and variant) or error.
 
         Without ``what`` nothing is shown while it runs. Returns None if it is already running.

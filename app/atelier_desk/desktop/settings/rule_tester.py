@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
@@ -73,7 +73,7 @@ class RuleTest(QWidget):
     def profile(self) -> Profile:
         return PROFILES[self.profiles.currentIndex()]
 
-    def arguments(self, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any]]:
+    def arguments(self, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, object]]:
         """The tool and arguments as typed. Raises UsageError if ambiguous."""
         return call_of(self.call.text(), tools)
 

@@ -63,11 +63,11 @@ class Form(QWidget):
         self.errors: dict[str, QLabel] = {}
         self.base: BaseModel | None = None
         """What the form was filled with."""
-        self._filled: dict[str, Any] = {}
+        self._filled: dict[str, object] = {}
         self._filling = False
         self._choosers = [field for field in fields if isinstance(field, Choice) and field.owns]
-        self._chosen: dict[str, Any] = {}
-        self._apart: dict[tuple[str, Any], dict[str, Any]] = {}
+        self._chosen: dict[str, object] = {}
+        self._apart: dict[tuple[str, object], dict[str, object]] = {}
         for field in fields:
             made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
             bind_text(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
@@ -127,7 +127,7 @@ class Form(QWidget):
         self._filled = self.read()
         self.show_errors({})
 
-    def value(self, stored: BaseModel, key: str) -> Any:
+    def value(self, stored: BaseModel, key: str) -> object:
         """The value of a field in a model."""
         return value_of(stored, key)
 
@@ -172,7 +172,7 @@ class Form(QWidget):
         """
         return self.model.model_validate(self.values())
 
-    def checked(self) -> Any:
+    def checked(self) -> object:
         """The model with the entered values, or None after showing the errors at the fields."""
         try:
             made = self.made()
@@ -184,7 +184,7 @@ class Form(QWidget):
         self.show_errors({})
         return made
 
-    def wrong(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+    def wrong(self, values: Mapping[str, object]) -> tuple[str, ...]:
         """The keys of invalid values."""
         try:
             self.model.model_validate(values)

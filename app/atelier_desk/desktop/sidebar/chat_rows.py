@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -80,7 +80,7 @@ class ChatRows(QAbstractListModel):
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._shown)
 
-    def data(self, index: _Index, role: int = _ROLE.DisplayRole) -> Any:
+    def data(self, index: _Index, role: int = _ROLE.DisplayRole) -> object:
         if not index.isValid():
             return None
         chat = self._chats[self._shown[index.row()]]
@@ -90,7 +90,7 @@ class ChatRows(QAbstractListModel):
             return plain_tip(_title(chat))
         return _text(chat) if role == _ROLE.DisplayRole else _facts(chat) if role == FactsRole else None
 
-    def setData(self, index: _Index, value: Any, role: int = _ROLE.EditRole) -> bool:
+    def setData(self, index: _Index, value: object, role: int = _ROLE.EditRole) -> bool:
         if role != _ROLE.CheckStateRole or not index.isValid():
             return False
         self._checked ^= {self._chats[self._shown[index.row()]].key}

@@ -90,7 +90,7 @@ class SessionBus:
         self.name = self._connection.unique_name
         self._reader = asyncio.get_running_loop().create_task(self._read(self._connection))
 
-    async def call(self, call: Call, *arguments: Any) -> Incoming:
+    async def call(self, call: Call, *arguments: object) -> Incoming:
         """Call a method and wait for its reply."""
         if not self.open:
             raise BusError(sentence(N_("The D-Bus session has ended.")))
@@ -108,7 +108,7 @@ class SessionBus:
         finally:
             self._waiting.pop(serial, None)
 
-    def send(self, call: Call, *arguments: Any) -> None:
+    def send(self, call: Call, *arguments: object) -> None:
         """Call a method without waiting for a reply; sent at once, so it works while the program ends."""
         if self.open:
             message = _message(call, arguments)
@@ -177,6 +177,6 @@ def _jeepney() -> Any:
     return jeepney
 
 
-def _message(call: Call, arguments: tuple[Any, ...]) -> Any:
+def _message(call: Call, arguments: tuple[object, ...]) -> Any:
     address = _jeepney().DBusAddress(call.path, bus_name=call.service, interface=call.interface)
     return _jeepney().new_method_call(address, call.method, call.signature or None, arguments)

@@ -41,7 +41,7 @@ class PortalKey:
         self._session = ""
         self._owner = ""
         self._known = False
-        self._requests: dict[str, asyncio.Future[tuple[int, dict[str, Any]]]] = {}
+        self._requests: dict[str, asyncio.Future[tuple[int, dict[str, object]]]] = {}
 
     async def hold(self, keys: Keys) -> str:
         self.release()

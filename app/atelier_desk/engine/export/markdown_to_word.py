@@ -56,7 +56,7 @@ class _Writer:
         self._forms = {name: self._form(name) for name in self._styles if name.startswith("List Number")}
         self._links: dict[str, str] = {}
         """Relationship ids by address."""
-        self._lists: list[Any] = []
+        self._lists: list[object] = []
         """The open lists: None for bullets, otherwise the id of the numbering."""
         self._quotes = 0
         self._mark = ""
@@ -174,7 +174,7 @@ class _Writer:
 
     def _inline(self, paragraph: Paragraph, inline: Token, *, bold: bool = False) -> None:
         strong, slanted, struck = int(bold), 0, 0
-        into: Any = paragraph
+        into: object = paragraph
         for token in inline.children or ():
             match token.type:
                 case "strong_open" | "strong_close":

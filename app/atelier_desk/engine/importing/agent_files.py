@@ -155,7 +155,7 @@ def _document(text: str, suffix: str) -> Document:
     return yaml_header.read(text)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Convert numbers and booleans to text, as in a Markdown header."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}

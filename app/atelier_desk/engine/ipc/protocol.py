@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 PROTOCOL = 1
 """Clients with another protocol version are refused; the message names both."""
@@ -33,12 +32,12 @@ class ProtocolError(Exception):
     """Received data does not follow this protocol."""
 
 
-def encode(message: dict[str, Any]) -> bytes:
+def encode(message: dict[str, object]) -> bytes:
     """Encode one line; lone surrogates from command lines are escaped."""
     return json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n"
 
 
-async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+async def receive(reader: asyncio.StreamReader) -> dict[str, object] | None:
     """Return the next message, None at the end of the connection.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.engine.ipc.protocol import UNSENT_BYTES, encode
@@ -41,7 +40,7 @@ class RemoteOutput:
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
         self._requests = 0
-        self._at: list[Any] | None = None
+        self._at: list[object] | None = None
 
     def write(self, text: str) -> None:
         self._send_message({"out": text})
@@ -57,7 +56,7 @@ class RemoteOutput:
         self.request.shown(workflow_id, run_id, seq)
         self._at = [workflow_id, run_id, seq]
 
-    def _send_message(self, message: dict[str, Any]) -> None:
+    def _send_message(self, message: dict[str, object]) -> None:
         if self._at is not None:
             message["at"], self._at = self._at, None
         self.send(message)
@@ -91,7 +90,7 @@ class RemoteOutput:
             return False
         return True
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, object]) -> None:
         """Queue a message. A client that does not read for too long is disconnected, which cancels its command."""
         if self._writer.is_closing():
             return
@@ -105,7 +104,7 @@ class RemoteOutput:
         if self._reply is not None and not self._reply.done() and number in (None, self._requests):
             self._reply.set_result(text)
 
-    async def _request(self, message: dict[str, Any]) -> str | None:
+    async def _request(self, message: dict[str, object]) -> str | None:
         self._requests += 1
         reply: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._reply = reply

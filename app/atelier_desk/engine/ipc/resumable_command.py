@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from atelier_desk.domain.ids import new_id
 
@@ -34,7 +33,7 @@ class Request:
     locale: str = ""
     since: int = 0
 
-    def wire(self) -> dict[str, Any]:
+    def wire(self) -> dict[str, object]:
         return asdict(self)
 
     @classmethod

@@ -46,7 +46,7 @@ class IpcServer:
 
     def __init__(
         self,
-        atelier: Any,
+        atelier: object,
         datadir: DataDir,
         on_raise: Callable[[], bool] | None = None,
         on_quick: Callable[[], bool] | None = None,
@@ -58,10 +58,10 @@ class IpcServer:
         self._wanted = Path(datadir.socket)
         self._note: HolderNote | None = None
         self._stop: Any = None
-        self._connections: set[asyncio.Task[Any]] = set()
-        self._serving: dict[asyncio.Task[Any], RemoteOutput] = {}
+        self._connections: set[asyncio.Task[object]] = set()
+        self._serving: dict[asyncio.Task[object], RemoteOutput] = {}
         """Commands executed for others, by task of the connection."""
-        self._commands: dict[asyncio.Task[Any], asyncio.Future[int]] = {}
+        self._commands: dict[asyncio.Task[object], asyncio.Future[int]] = {}
         self._closing = False
 
     async def until_unused(self) -> None:
@@ -104,7 +104,7 @@ class IpcServer:
         if left:
             await asyncio.wait(left, timeout=LAST_WORDS_S)
 
-    def _hand_over(self, connections: Sequence[asyncio.Task[Any]]) -> None:
+    def _hand_over(self, connections: Sequence[asyncio.Task[object]]) -> None:
         for connection in connections:
             self._serving[connection].handing_over = True
             self._commands[connection].cancel()
@@ -155,7 +155,7 @@ class IpcServer:
             writer.write(encode({"error": "request", "message": _("The request was not understood.")}))
         await _drain(writer)
 
-    def _welcome(self, hello: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+    def _welcome(self, hello: dict[str, object], writer: asyncio.StreamWriter) -> bool:
         if self._closing:
             # Send nothing: the client looks for the next holder, or becomes it.
             return False

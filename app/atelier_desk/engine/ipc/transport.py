@@ -21,7 +21,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Open a connection; ``OSError`` if nobody listens."""
     if sys.platform == "win32":
-        loop: Any = asyncio.get_running_loop()
+        loop: object = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=LINE_BYTES, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
         transport, _ = await loop.create_pipe_connection(lambda: protocol, address)

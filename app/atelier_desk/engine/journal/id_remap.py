@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
@@ -26,7 +25,7 @@ _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 """Candidate for an id in a text; shorter words never are."""
 
 
-def renamed(value: Any, ids: Mapping[str, str]) -> object:
+def renamed(value: object, ids: Mapping[str, str]) -> object:
     """Replace every known id in a JSON value by its new one; object keys stay."""
     if isinstance(value, str):
         return _WORD.sub(lambda match: ids.get(match[0], match[0]), value)

@@ -61,7 +61,7 @@ class Reader:
         """Whether the process that was sent symbols has ended: a new one does not know them."""
         return self._lost_symbols or (self._has_symbols and not self.alive)
 
-    async def read(self, files: Sequence[tuple[str, str]]) -> AsyncGenerator[dict[str, Any], None]:
+    async def read(self, files: Sequence[tuple[str, str]]) -> AsyncGenerator[dict[str, object], None]:
         """Yield ``worker``'s results for files (path and known hash).
 
         A file that ends the process gives a problem; the others are read by a new one.
@@ -105,7 +105,7 @@ class Reader:
         if worker is not None:
             await worker.end()
 
-    async def _ask(self, request: dict[str, Any], silent_s: float = 0) -> AsyncGenerator[dict[str, Any], None]:
+    async def _ask(self, request: dict[str, object], silent_s: float = 0) -> AsyncGenerator[dict[str, object], None]:
         """Yield the answers to a request."""
         whole = False
         async with self._turn:

@@ -240,7 +240,7 @@ class Ingestion:
         readers = [self._reader() for _number in range(max(1, min(self._place.readers, len(chunks))))]
         if self.relator is not None and len(chunks) <= 1:
             readers = [self.relator]
-        answers: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(maxsize=4 * CHUNK)
+        answers: asyncio.Queue[dict[str, object] | None] = asyncio.Queue(maxsize=4 * CHUNK)
         tasks = [asyncio.create_task(_ask(reader, chunks, answers)) for reader in readers]
         try:
             await self._write_all(index, answers, len(tasks), known)
@@ -470,7 +470,7 @@ class Ingestion:
 
 
 async def _ask(
-    reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]
+    reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, object] | None]
 ) -> None:
     """Let one process read chunk after chunk until none is left."""
     try:

@@ -138,7 +138,7 @@ class Worker:
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])
             text = ocr.text_of(data, LANGUAGES)["text"] if size is None or min(size) >= LEAST else ""
-            problem: tuple[str, dict[str, Any]] | None = None
+            problem: tuple[str, dict[str, object]] | None = None
         except Exception as error:  # any error of the libraries for a damaged image, including MemoryError
             code = error.code if isinstance(error, Refused) else "broken"
             if code != NO_OCR:

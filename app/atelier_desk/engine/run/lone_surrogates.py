@@ -27,7 +27,7 @@ def sanitized(value: T) -> T:
     return value
 
 
-def _sanitized(value: Any) -> Any:
+def _sanitized(value: object) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Model):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, Decision
 from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
@@ -53,7 +52,7 @@ def call_finished(
     )
 
 
-def _status(data: Mapping[str, Any]) -> CallStatus:
+def _status(data: Mapping[str, object]) -> CallStatus:
     """Return the status of an unsuccessful call. A call that a person stopped has not failed."""
     if data.get(STOPPED_BY) == BY_USER:
         return CallStatus.CANCELLED

@@ -25,7 +25,7 @@ class AnswerCall:
     """
 
     tool: str
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     success: bool
     result: Any
     duration_ms: int
@@ -55,7 +55,7 @@ class Answer:
     workflow_id: str
     calls: tuple[AnswerCall, ...]
     finish_reason: FinishReason | None = None
-    data: dict[str, Any] | None = None
+    data: dict[str, object] | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -72,7 +72,7 @@ class Listener:
     usage: Usage = field(default_factory=Usage)
     calls: list[AnswerCall] = field(default_factory=list)
     finish_reason: FinishReason | None = None
-    data: dict[str, Any] | None = None
+    data: dict[str, object] | None = None
     _begun: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     _problem: tuple[str, str] = ("error", "")
 

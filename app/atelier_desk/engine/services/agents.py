@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import final_answer_schema, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
@@ -192,7 +192,7 @@ class AgentService(Service):
         for ready in BUILTIN:
             with spoken(program_language()):  # a command that sets the language still answers in the one before
                 texts = ready.texts()
-            others: builtins.list[dict[str, Any]] = []
+            others: builtins.list[dict[str, object]] = []
             for code in LANGUAGES:
                 with spoken(code):
                     others.append(ready.texts())

@@ -254,7 +254,11 @@ class MemoryService(MemoryMaintenance):
             if known and rule is OnConflict.SKIP:
                 counts["skipped"] += 1
                 continue
-            changes: dict[str, Any] = {"embedder": "", "source": "import", "tainted": merged(outside, memory.tainted)}
+            changes: dict[str, object] = {
+                "embedder": "",
+                "source": "import",
+                "tainted": merged(outside, memory.tainted),
+            }
             if memory.workflow_id is not None:
                 if memory.workflow_id not in homes:
                     homes[memory.workflow_id] = await self._home(memory.workflow_id)

@@ -383,7 +383,7 @@ def _local() -> ProviderConfig:
     return ProviderConfig(name=kind, kind=kind)
 
 
-def _renamed(old: str, new: str) -> dict[str, Callable[[Any], Any]]:
+def _renamed(old: str, new: str) -> dict[str, Callable[[Any], object]]:
     """Return the changes of settings for a renamed provider."""
 
     def model(name: str) -> str:

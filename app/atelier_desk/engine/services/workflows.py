@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget, Choices
@@ -114,7 +114,7 @@ class WorkflowService(Service):
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields: dict[str, Any] = {"id": id} if id else {}
+        fields: dict[str, object] = {"id": id} if id else {}
         if choices is not None:
             fields["choices"] = choices
         workflow = input_checks.build(
@@ -259,7 +259,7 @@ class WorkflowService(Service):
             raise LimitError(
                 N_("A draft can have at most {most} characters; this one has {length}."), most=DRAFT, length=len(draft)
             )
-        fields: dict[str, Any] = {"draft": draft}
+        fields: dict[str, object] = {"draft": draft}
         if attachments is not None:
             # Their texts are stored with their bytes; the part for the model is decided when they are sent.
             fields["draft_attachments"] = tuple(each.model_copy(update={"text": ""}) for each in attachments)

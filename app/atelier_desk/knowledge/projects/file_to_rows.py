@@ -84,12 +84,12 @@ def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, obje
     return {**made, "kind": "page", "problem": None}
 
 
-def read_picture(key: str, path: str, said: str) -> dict[str, Any]:
+def read_picture(key: str, path: str, said: str) -> dict[str, object]:
     """Like ``read`` for an image, given its recognised text."""
     return _rows(key, path, parse_image(said), b"")
 
 
-def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") -> dict[str, Any]:
+def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") -> dict[str, object]:
     scopes = [entity_id(key, EntityKind.SCOPE, scope.qualified) for scope in found.scopes]
     sections = list(_section_ids(key, found))
     plain = (found.source or decode(data)).encode("utf-8", "replace")

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -151,13 +151,13 @@ def _parts(index: ProjectIndex) -> memory_index_file.Parts:
         new_row[live] = np.arange(len(live), dtype=np.int32)
         words = index.postings.merged(index.live)
         entries = json.dumps([entry[:-1] for entry in index.entries if entry is not None], ensure_ascii=False)
-        parts: dict[str, Any] = {f"edge.{name}": column for name, column in index.edges.renumbered(new_row).items()}
+        parts: dict[str, object] = {f"edge.{name}": column for name, column in index.edges.renumbered(new_row).items()}
         parts |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
         parts |= {
             "entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8),
             "length": index.length[live],
         }
-        head: dict[str, Any] = {"form": FORM, "embedder": None}
+        head: dict[str, object] = {"form": FORM, "embedder": None}
         if index.vectors is not None and len(index.vectors):
             head["embedder"] = [index.vectors.embedder, index.vectors.dimension]
             index.vectors.reserve(len(index.entries))

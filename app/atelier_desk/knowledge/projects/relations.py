@@ -32,7 +32,7 @@ class Relator:
         """Treat everything set so far as already related."""
         self._resolver.resolution()
 
-    def relate(self) -> Iterator[dict[str, Any]]:
+    def relate(self) -> Iterator[dict[str, object]]:
         """Yield each file whose relations may have changed.
 
         Keys: ``path``, ``edges`` (source, target, kind, confidence, line) and ``packages`` among the targets (name by

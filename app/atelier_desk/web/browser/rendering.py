@@ -135,7 +135,7 @@ class _Opened:
             at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS
         )
 
-    def _ask(self, method: str, **parameters: Any) -> asyncio.Future[dict[str, Any]]:
+    def _ask(self, method: str, **parameters: object) -> asyncio.Future[dict[str, Any]]:
         return self.talk.send(method, self._session, **parameters)
 
     def _on_event(self, method: str, said: Mapping[str, Any], session: str) -> None:

@@ -152,13 +152,13 @@ class LimitCard(HeadedCard):
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent, "card-warn")
         self.setObjectName("limit-card")
-        self._shown: tuple[str, str, str, float, float, Mapping[str, Any]] = ("", "", "", 0.0, 0.0, {})
+        self._shown: tuple[str, str, str, float, float, Mapping[str, object]] = ("", "", "", 0.0, 0.0, {})
         self.buttons = LimitButtons(host, self)
         self.words.addWidget(self.buttons)
         bind(self._show)
 
     def show_limit(
-        self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, Any]
+        self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, object]
     ) -> None:
         """Show a limit that was reached.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -76,7 +76,7 @@ class SendController(QObject):
         self._new_items: list[Item] = []
         """What was written and attached for a new workflow, while another one is shown."""
         self._items_changed = False
-        self._opening: asyncio.Task[Any] | None = None
+        self._opening: asyncio.Task[object] | None = None
         self._shown_yet = False
         """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
         self._calling: list[str] = []

@@ -85,7 +85,7 @@ class _Loader(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._loading: set[str] = set()
-        self._waiting: dict[str, list[Callable[[Any], None]]] = {}
+        self._waiting: dict[str, list[Callable[[object], None]]] = {}
         self.loaded.connect(self._on_loaded)  # a slot of an object: it is called in that object's thread
 
     def wait_for(self, language: str, then: Callable[[object], None]) -> None:

@@ -52,7 +52,7 @@ class AttachedChips(QWidget):
             if each.get("width"):
                 self._begin_picture(each, button)
 
-    def _button(self, each: dict[str, Any]) -> QPushButton:
+    def _button(self, each: dict[str, object]) -> QPushButton:
         button = control(QPushButton(self), "attached-file", look="quiet", on=lambda: self._open(each))
         self._flow.addWidget(button)
         if each.get("width"):
@@ -62,7 +62,7 @@ class AttachedChips(QWidget):
             )
         return button
 
-    def _picture_menu(self, each: dict[str, Any], button: QWidget) -> QMenu:
+    def _picture_menu(self, each: dict[str, object], button: QWidget) -> QMenu:
         return picture_menu(button, lambda: self._open(each), lambda: self._ask(each), lambda: self._copy(each))
 
     def natural_width(self, most: int) -> int:
@@ -128,20 +128,20 @@ class AttachedChips(QWidget):
         if bridge is not None and each.get("sha256"):
             bridge.jobs.start(self._read_picture(each, button, box))
 
-    async def _read_picture(self, each: dict[str, Any], button: QPushButton, box: QSize) -> None:
+    async def _read_picture(self, each: dict[str, object], button: QPushButton, box: QSize) -> None:
         data = await self._data(each)
         ratio = self.devicePixelRatioF()
         image = await asyncio.to_thread(opened, data, round(max(box.width(), box.height()) * ratio))
         if not image.isNull():
             button.setIcon(QIcon(QPixmap.fromImage(image)))
 
-    async def _data(self, each: dict[str, Any]) -> bytes:
+    async def _data(self, each: dict[str, object]) -> bytes:
         assert self._host.bridge is not None
         service = self._host.bridge.engine.attachments
         facts = {name: value for name, value in each.items() if name != "thumbnail"}
         return await service.data(self._host.team.workflow_id, Attachment.model_validate(facts))
 
-    def _open(self, each: dict[str, Any]) -> None:
+    def _open(self, each: dict[str, object]) -> None:
         if self._host.bridge is not None and each.get("sha256"):
             self._host.bridge.jobs.start(self._show(each))
 
@@ -158,11 +158,11 @@ class AttachedChips(QWidget):
             save=lambda: self._ask(each),
         ).open()
 
-    def _copy(self, each: dict[str, Any]) -> None:
+    def _copy(self, each: dict[str, object]) -> None:
         if self._host.bridge is not None and each.get("sha256"):
             self._host.bridge.jobs.start(self._copy_picture(each))
 
-    async def _copy_picture(self, each: dict[str, Any]) -> None:
+    async def _copy_picture(self, each: dict[str, object]) -> None:
         QGuiApplication.clipboard().setImage(await asyncio.to_thread(opened, await self._data(each)))
 
     def _ask(self, each: dict[str, Any]) -> None:

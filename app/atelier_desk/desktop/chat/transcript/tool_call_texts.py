@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.presentation import call_failure_text
@@ -26,7 +26,7 @@ WORDS = "words"
 """In place of a language: prose, which wraps at the card's edge."""
 
 
-def pretty(value: Any) -> str:
+def pretty(value: object) -> str:
     """A value as indented JSON, cut to what a card shows."""
     text = visible(value) if isinstance(value, str) else visible_json(value, 2)
     return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "\n…"

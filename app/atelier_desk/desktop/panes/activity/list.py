@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QListView, QWidget
 
@@ -209,7 +207,7 @@ def entry_time(entry: LogEntry) -> str:
 def entry_details(entry: LogEntry) -> str:
     """Tool, arguments and result of a call, or an event's fields, as indented JSON under headings."""
 
-    def pretty(value: Any) -> str:
+    def pretty(value: object) -> str:
         return visible(value) if isinstance(value, str) else visible_json(value, 2)
 
     if not entry.is_call:

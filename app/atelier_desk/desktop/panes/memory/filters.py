@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
@@ -160,6 +159,6 @@ class MemoryFilters(QWidget):
         self.button.set_icon("list-filter", "accent" if self.active else "muted")
         self.button.describe(_("Filter: {choices}", choices=text) if text else _("Filter the memories"))
 
-    def query(self) -> dict[str, Any]:
+    def query(self) -> dict[str, object]:
         """The query for the engine: ``scope``, ``type`` and ``tags``."""
         return {"scope": self.scope, "type": self.type, "tags": (self.tag,) if self.tag else ()}

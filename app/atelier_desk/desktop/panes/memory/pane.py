@@ -355,7 +355,7 @@ class MemoryPane(Pane):
     def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Memory]]) -> None:
         dialog = MemoryDialog(row, self.window(), in_workflow=bool(self.workflow_id))
 
-        async def save(fields: dict[str, Any]) -> None:
+        async def save(fields: dict[str, object]) -> None:
             try:
                 await work(fields)
             except Exception as error:

@@ -117,7 +117,7 @@ class TaskPane(Pane):
     def _open_form(self, task: Task | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Task]]) -> None:
         dialog = TaskDialog(self._tasks, task, self.window())
 
-        async def save(fields: dict[str, Any]) -> None:
+        async def save(fields: dict[str, object]) -> None:
             try:
                 saved = await work(fields)
             except Exception as error:
@@ -130,7 +130,7 @@ class TaskPane(Pane):
         dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
-    def _update(self, task_id: str, fields: dict[str, Any]) -> None:
+    def _update(self, task_id: str, fields: dict[str, object]) -> None:
         workflow_id = self.workflow_id
         self._do(self.bridge.engine.tasks.update(workflow_id, task_id, **fields))
 

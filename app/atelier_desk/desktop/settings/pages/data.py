@@ -249,7 +249,7 @@ class DataPage(RowsPage):
             busy.run(self.jobs, busy, partial(self._closed, partial(work, self._root), done), what)
             busy.stop.hide()
 
-    async def _closed(self, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> Outcome:
+    async def _closed(self, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[object], str]) -> Outcome:
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def note_closed() -> None:
@@ -299,7 +299,7 @@ class DataPage(RowsPage):
             open_path(toasts_of(self), self._root)
 
 
-def _damaged(result: Any) -> list[str]:
+def _damaged(result: object) -> list[str]:
     """A line for each report, attachment and row that was already damaged."""
     text = N_("The report {name} was damaged or changed by another program before the backup was made.")
     rows: Sequence[Damage] = getattr(result, "damaged_rows", ())

@@ -92,7 +92,7 @@ class MemoryPage(RowsPage):
     def build(self) -> None:
         self._saved: EmbedderSettings | None = None
         self._providers: list[ProviderConfig] = []
-        self._state: dict[str, Any] = {}
+        self._state: dict[str, object] = {}
         self._described: dict[str, Any] = {}
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.EMBEDDER)
         card = self.section(N_("Embedder"), self.held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from PySide6.QtCore import QTimer
@@ -490,7 +490,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if held:
             self.list.setFocus()  # otherwise the focus moves on when the button is disabled
 
-    def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
+    def _edit_model(self, info: ModelInfo, field: str, value: object) -> None:
         async def job() -> None:
             try:
                 await self.bridge.engine.models.edit(info.provider, info.name, **{field: value})

@@ -50,7 +50,7 @@ def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, 
     out.audit.append(_entry(at, asked, **fields, **texts))
 
 
-def _texts(subjects: Subjects, arguments: dict[str, Any], rule: str, about: str) -> dict[str, str]:
+def _texts(subjects: Subjects, arguments: dict[str, object], rule: str, about: str) -> dict[str, str]:
     """Return the texts; keys are hidden before cutting, because half a key is no longer recognised."""
     texts = {"detail": detail_of(subjects, arguments), "rule": rule, "about": hide_secrets(about)}
     return {name: cut(redact(text)) for name, text in texts.items()}

@@ -229,7 +229,7 @@ def _count_side_usage(
 
 @on(ModelRetried)
 def _model_retried(at: ProjectionInput, body: ModelRetried, out: Projection) -> None:
-    details: dict[str, Any] = {"attempt": body.attempt, "delay_s": body.delay_s}
+    details: dict[str, object] = {"attempt": body.attempt, "delay_s": body.delay_s}
     _retry(at, out, body.reason, details)
 
 
@@ -430,7 +430,7 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
 
 @on(ContextCompacted)
 def _context_compacted(at: ProjectionInput, body: ContextCompacted, out: Projection) -> None:
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "dropped": len(body.dropped),
         "tokens_before": body.tokens_before,
         "tokens_after": body.tokens_after,

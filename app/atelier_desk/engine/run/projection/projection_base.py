@@ -75,15 +75,17 @@ class ProjectionInput:
     totals: RunTotals
 
 
-projectors: dict[str, Callable[[ProjectionInput, Any, Projection], None]] = {}
+projectors: dict[str, Callable[[ProjectionInput, object, Projection], None]] = {}
 
 
 def on(
     kind: type[EventBody],
-) -> Callable[[Callable[[ProjectionInput, Any, Projection], None]], Callable[[ProjectionInput, Any, Projection], None]]:
+) -> Callable[
+    [Callable[[ProjectionInput, Any, Projection], None]], Callable[[ProjectionInput, object, Projection], None]
+]:
     def register(
-        function: Callable[[ProjectionInput, Any, Projection], None],
-    ) -> Callable[[ProjectionInput, Any, Projection], None]:
+        function: Callable[[ProjectionInput, object, Projection], None],
+    ) -> Callable[[ProjectionInput, object, Projection], None]:
         projectors[kind.model_fields["type"].default] = function
         return function
 
@@ -103,7 +105,7 @@ def message(at: ProjectionInput, role: MessageRole, **fields: Any) -> Message:
     )
 
 
-def notice(at: ProjectionInput, kind: str, content: str = "", **details: Any) -> Message:
+def notice(at: ProjectionInput, kind: str, content: str = "", **details: object) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
 
 
@@ -123,7 +125,7 @@ def call_place(at: ProjectionInput, call_id: str) -> dict[str, Any]:
     return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
 
 
-def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
+def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> dict[str, object]:
     """Return fields of the workflow's row.
 
     ``waiting`` while a question or request of any agent is open, else ``status``.
@@ -133,7 +135,7 @@ def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> d
     return {**changed, "status": WorkflowStatus.WAITING if questions or approvals else status}
 
 
-def waiting_or_at_work(at: ProjectionInput, **changed: int) -> dict[str, Any]:
+def waiting_or_at_work(at: ProjectionInput, **changed: int) -> dict[str, object]:
     """Return ``waiting_or`` for a run that got an answer: it works, unless it is paused."""
     paused = at.after.status is RunStatus.PAUSED
     return waiting_or(at, WorkflowStatus.PAUSED if paused else WorkflowStatus.RUNNING, **changed)

@@ -59,7 +59,7 @@ class CallInput:
     server: str
     state: str | None
     round: int
-    answers: Mapping[str, Mapping[str, Any]]
+    answers: Mapping[str, Mapping[str, object]]
     open: tuple[str, ...]
     samplings: Mapping[str, Sampling] = field(default_factory=dict)
     refused: str = ""

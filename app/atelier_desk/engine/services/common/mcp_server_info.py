@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpKnown
@@ -24,7 +24,7 @@ ICON_SIDE = 512
 """Maximum pixels of an icon's sides."""
 
 
-async def inspected(connection: Connection) -> dict[str, Any]:
+async def inspected(connection: Connection) -> dict[str, object]:
     """Ask a running server about itself; returns fields of ``McpKnown``, as of a new server.
 
     Raises:
@@ -33,7 +33,7 @@ async def inspected(connection: Connection) -> dict[str, Any]:
     client, tools = await connection.client(), tuple(await connection.tools())
     offered = client.server_capabilities
     picture = await icons.icon(client.server_info, connection.server)
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "title": _title(client.server_info),
         "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
         "protocol": client.protocol_version,
@@ -52,7 +52,7 @@ async def inspected(connection: Connection) -> dict[str, Any]:
     return fields | {"rejected": connection.entries.rejected}
 
 
-def described(before: McpKnown, found: dict[str, Any]) -> McpKnown:
+def described(before: McpKnown, found: dict[str, object]) -> McpKnown:
     """Return a server's present self-description; the first list of its tools is thereby approved."""
     first = {} if before.approved is None else {"approved": before.approved, "instructions": before.instructions}
     return before.model_copy(update=found | first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import START_S, McpServer
@@ -85,7 +85,7 @@ class McpSignIn:
         await in_storage_thread(self._vault.delete, entry(config, "oauth"))
         await self._servers.stop(name)
 
-    async def auth(self, server: McpServer) -> Any:
+    async def auth(self, server: McpServer) -> object:
         """Return what authenticates a server's requests; None if nobody ever signed in."""
         from atelier_desk.mcp import oauth, oauth_request_auth  # import the SDK
 

@@ -142,7 +142,7 @@ def _claude(entry: dict[str, Any]) -> Chat:
     )
 
 
-def _claude_message(row: dict[str, Any], id: str, parent: str) -> ChatMessageNode | None:
+def _claude_message(row: dict[str, object], id: str, parent: str) -> ChatMessageNode | None:
     blocks = [_dict(each) for each in _list(row.get("content"))]
     said = _joined(map(_claude_block, blocks)) or _text(row.get("text"))
     thought = _joined(_text(each.get("thinking")) for each in blocks if each.get("type") == "thinking")
@@ -157,7 +157,7 @@ def _claude_message(row: dict[str, Any], id: str, parent: str) -> ChatMessageNod
     return _node(id, parent, who, text, thought, row.get("model"), row.get("created_at"))
 
 
-def _claude_block(block: dict[str, Any]) -> str:
+def _claude_block(block: dict[str, object]) -> str:
     match block.get("type"):
         case "text":
             return _text(block.get("text"))
@@ -198,7 +198,7 @@ def _open_webui(entry: dict[str, object], chat: dict[str, object]) -> Chat:
     return _chat("openwebui", entry.get("id") or chat.get("id"), title, found, current)
 
 
-def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None:
+def _open_webui_message(key: str, row: dict[str, object]) -> ChatMessageNode | None:
     who = {"user": "user", "assistant": "assistant"}.get(_text(row.get("role")))
     content = row.get("content")
     text = content if isinstance(content, str) else _joined(_text(_dict(each).get("text")) for each in _list(content))
@@ -237,7 +237,7 @@ def _without_reasoning(text: str) -> tuple[str, list[str]]:
 
 
 def _librechat(entry: dict[str, object]) -> Chat:
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, object]] = {}
     parents: dict[str, str] = {}
     tree = isinstance(entry.get("messagesTree"), list)
     waiting: list[tuple[object, str]] = [
@@ -262,7 +262,7 @@ def _librechat(entry: dict[str, object]) -> Chat:
     return _chat("librechat", entry.get("conversationId"), entry.get("title"), found, "")
 
 
-def _librechat_message(id: str, row: dict[str, Any]) -> ChatMessageNode | None:
+def _librechat_message(id: str, row: dict[str, object]) -> ChatMessageNode | None:
     parts = [_dict(each) for each in _list(row.get("content"))]
     said = _joined(_librechat_part(each) for each in parts if each.get("type") != "think") or _text(row.get("text"))
     thought = _joined(_value(each.get("think")) for each in parts if each.get("type") == "think")
@@ -316,7 +316,7 @@ def _cut(text: str) -> str:
     return f"{text[:TEXT_MOST]}\n\n{note}"
 
 
-def _time(value: Any) -> datetime | None:
+def _time(value: object) -> datetime | None:
     """Parse seconds since 1970, or ISO 8601; None for anything else, and for implausible times."""
     try:
         if isinstance(value, str):
@@ -331,23 +331,23 @@ def _time(value: Any) -> datetime | None:
     return found if _YEARS[0] <= found <= _YEARS[1] else None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[object]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return _text(value) or _text(_dict(value).get("value"))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """Return JSON with line breaks, without them if the indentation of deep values would multiply its size.
 
     Empty for a value nested deeper than Python writes.

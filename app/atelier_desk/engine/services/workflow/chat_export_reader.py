@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
@@ -80,7 +80,7 @@ def is_export(path: Path) -> bool:
 class Entry(NamedTuple):
     """One object of a file: its value, or why there is none: ``too_large``, ``damaged``, ``cut_off``."""
 
-    value: Any
+    value: object
     problem: str = ""
 
 

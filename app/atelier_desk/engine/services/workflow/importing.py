@@ -293,7 +293,7 @@ def _lineages(file: WorkflowFile) -> dict[str, tuple[Ancestor, ...]]:
 def _body_without_grants(
     body: EventBody, settings: Settings, tainted: tuple[str, ...], lineage: tuple[Ancestor, ...]
 ) -> EventBody:
-    without: dict[str, Any]
+    without: dict[str, object]
     match body:
         case RunStarted():
             approvals = settings.approvals

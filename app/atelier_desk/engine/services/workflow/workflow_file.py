@@ -126,7 +126,7 @@ def _turn(details: bool, entry: TranscriptEntry) -> list[str]:
     return lines
 
 
-def _each(lines: Callable[[Any], list[str]], rows: Iterable[Any] | None) -> list[str]:
+def _each(lines: Callable[[Any], list[str]], rows: Iterable[object] | None) -> list[str]:
     """Return the lines of rows; a line stands for a row that cannot be read, or for rows that are none."""
     otherwise = [f"> {unreadable()}", ""]
     found = readable(lambda: list(rows or ()), lambda: None)
