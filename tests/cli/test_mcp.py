@@ -123,10 +123,13 @@ def test_the_programs_of_this_machine_are_searched_for_servers(cli: Cli, tmp_pat
 def test_errors_are_in_the_readers_language(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
-        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom ne peut comporter que"),
+        (
+            ("add", "bad__name", "--url", "https://a.example"),
+            "«\u00a0Nom\u00a0» a été refusé (un nom ne peut comporter que",
+        ),
         (
             ("add", "x" * 40, "--url", "https://a.example"),
-            "name est trop long\u00a0: 40 caractères\u00a0; le maximum est de 32",
+            "«\u00a0Nom\u00a0» est trop long\u00a0: 40 caractères\u00a0; le maximum est de 32",
         ),
         (("add", "web", "--env", "1X=2", "--command", "x"), "“1X” doit être le nom d’une variable"),
         (("add", "web", "--url", "https://a.example:99999"), "https://a.example:99999 n’est pas une adresse"),

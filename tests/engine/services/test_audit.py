@@ -215,13 +215,13 @@ async def test_the_spreadsheet_has_every_entry_and_no_formula(tmp_path: Path, at
 
 
 async def test_keys_never_reach_the_trail(open_atelier: Opener, tmp_path: Path) -> None:
-    remember(KEY)
     line = f"curl -H 'X-Key: {KEY}' https://ada:pw123@example.org/?token=abcdef --password hunter2"
     async with open_atelier([tool_calls(("run_command", {"command": line, "modifies_files": False}))]) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         await atelier.permissions.add(PermissionRule(text="run_command(curl:*)", action=Action.ASK))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.AUTO)
         run_id = await send_and_wait(atelier, workflow.id, "go", agent=agent)
+        remember(KEY)  # a call with a key known before is not made at all
         await atelier.runs.cancel(run_id)
         [entry] = await entries(atelier)
         stored = str(await atelier.repos.store.query("SELECT detail, about, search FROM audit"))
