@@ -185,8 +185,8 @@ async def test_without_a_question_tool_the_write_happens_at_once() -> None:
         ("mark buy ink as done", "Done: “buy ink”."),
         ("I have finished buying the ink", "Done: “buy ink”."),
         ("complete the task buy ink", "Done: “buy ink”."),
-        ("coche buy ink comme fait", "C’est fait : « buy ink »."),
-        ("j'ai terminé la tâche buy ink", "C’est fait : « buy ink »."),
+        ("coche buy ink comme fait", "C’est fait\u00a0: «\u00a0buy ink\u00a0»."),
+        ("j'ai terminé la tâche buy ink", "C’est fait\u00a0: «\u00a0buy ink\u00a0»."),
     ],
 )
 async def test_a_task_is_completed_after_it_was_found_in_the_list(text: str, said: str) -> None:

@@ -64,20 +64,20 @@ def chosen(call: ToolCall, data: dict[str, Any]) -> list[str]:
 
 
 def number(value: object, language: Language) -> str:
-    """Format a number for the language: decimal comma in French, without ``.0`` and binary rounding noise."""
+    """Format a number for the language: with its decimal sign, without ``.0`` and binary rounding noise."""
     if isinstance(value, float):
         value = float(f"{value:.12g}")
         text = str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     else:
         text = str(value)
-    return text.replace(".", ",") if language.code == "fr" else text
+    return text.replace(".", language.text("decimal"))
 
 
 def spoken(expression: str, language: Language) -> str:
     """Return an expression with typographic signs."""
     text = expression.replace("**", "^").replace("*", " × ").replace("/", " ÷ ")
     text = " ".join(text.split())
-    return text.replace(".", ",") if language.code == "fr" else text
+    return text.replace(".", language.text("decimal"))
 
 
 def open_task(data: dict[str, object], wanted: str) -> str | None:

@@ -101,8 +101,7 @@ def question_for_user(text: str, language: Language) -> tuple[str, tuple[str, ..
     if not head:
         head = language.text("choose", text=", ".join(options))
         return head, options
-    mark = " ?" if language.code == "fr" else "?"
-    return head[0].upper() + head[1:] + mark, options
+    return language.text("question", text=head[0].upper() + head[1:]), options
 
 
 def _options(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
