@@ -159,6 +159,29 @@ def test_garbage_is_collected_on_the_windows_thread_although_the_engines_allocat
         gc.disable()
 
 
+def test_memory_freed_at_the_start_and_by_reading_a_workflow_is_returned(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    returned: list[int] = []
+    shown: list[str] = []
+    monkeypatch.setattr("atelier_desk.support.malloc_tuning.trim", lambda: returned.append(threading.get_ident()))
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        yield Engine()
+
+    def then(program: desktop.Program) -> bool:
+        if len(returned) == 1 and not shown:
+            shown.append("w1")
+            program.window.chat.workflow_shown.emit("w1")
+        return len(returned) == 2
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert len(returned) == 2
+    assert threading.get_ident() not in returned, "the window would wait"
+
+
 @pytest.mark.parametrize("most", [desktop.MOST_ENDS, 1], ids=["once", "always"])
 def test_when_the_desktop_ends_qts_loop_the_program_still_closes_in_order(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
