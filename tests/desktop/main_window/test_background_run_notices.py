@@ -110,19 +110,19 @@ async def failed_cards(program: Program) -> list[str]:
     return [each.workflow.name for each in program.window.findChildren(NewsCard) if each.isVisible()]
 
 
-def fail(program: Program) -> None:
-    """The run of the workflow in view fails."""
+def fail(program: Program, status: str = "error") -> None:
+    """The run of the workflow in view fails, or its agent gives up."""
     program.known["w1"] = program.known["w1"].model_copy(update={"status": WorkflowStatus.ERROR})
-    program.end("w1", "error")
+    program.end("w1", status)
 
 
-@pytest.mark.parametrize("leave", ["w2", ""])
+@pytest.mark.parametrize(("leave", "status"), [("w2", "error"), ("", "error"), ("w2", "abandoned")])
 async def test_a_failure_in_view_is_in_the_inbox_once_the_user_goes_elsewhere(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, leave: str
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, leave: str, status: str
 ) -> None:
     program = await Program(qtbot).start()
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
-    fail(program)
+    fail(program, status)
     await settle()
     assert not await program.unread("w1"), "the user sees it"
     assert await failed_cards(program) == []

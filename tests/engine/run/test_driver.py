@@ -171,6 +171,17 @@ async def test_a_fault_within_the_time_limit_is_a_fault(open_atelier: Opener) ->
         assert (failed.code, failed.message) == ("auth", "No key.")
 
 
+@pytest.mark.parametrize(("control", "shown"), [("task_complete", "completed"), ("task_abandon", "error")])
+async def test_a_workflow_whose_agent_gave_up_is_listed_as_failed(
+    open_atelier: Opener, control: str, shown: str
+) -> None:
+    said = {"summary": "All done."} if control == "task_complete" else {"reason": "No such file."}
+    async with open_atelier([[call(control, "x", **said)]]) as atelier:
+        workflow_id, run_id = await start(atelier, agent=agent(tools=(control,)))
+        assert (await ended(atelier, run_id)).status.final
+        assert (await atelier.workflows.get(workflow_id)).status == shown
+
+
 @pytest.mark.parametrize("count", [1, 2])
 async def test_an_internal_fault_in_a_call_fails_the_run_visibly_and_a_retry_continues_it(
     open_atelier: Opener, count: int

@@ -32,6 +32,9 @@ ENDS = {
 Not those a user caused, nor questions and approvals, which have notifications of their own.
 """
 
+FAILED = ("error", "abandoned")
+"""Ends that a person has to look at; a workflow is unread until then."""
+
 
 class BackgroundWatch(QObject):
     """Watches all workflows for runs that end."""
@@ -51,15 +54,15 @@ class BackgroundWatch(QObject):
         window = self._window
         in_view = workflow_id == window.chat.workflow_id
         if in_view:
-            self._failed_in_view = workflow_id if status == "error" else ""
+            self._failed_in_view = workflow_id if status in FAILED else ""
         if words is None:
             return
         if (in_view and window.isActiveWindow()) or window.watched_outside(workflow_id):
-            if in_view and status != "error":
+            if in_view and status not in FAILED:
                 window.sidebar.mark_unread(workflow_id, False)  # a failure before may have been unread
             window.bridge.jobs.start(self._announce(workflow_id, words))
             return
-        if not in_view or status == "error":
+        if not in_view or status in FAILED:
             window.sidebar.mark_unread(workflow_id, True)
         window.bridge.jobs.start(self._notify(workflow_id, words, in_view))
 

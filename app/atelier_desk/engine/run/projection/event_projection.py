@@ -525,6 +525,14 @@ def _last_reply_text(state: RunState) -> str:
     return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
 
 
+_ENDED = {
+    RunStatus.COMPLETED: WorkflowStatus.COMPLETED,
+    RunStatus.ERROR: WorkflowStatus.ERROR,
+    RunStatus.ABANDONED: WorkflowStatus.ERROR,
+}
+"""A workflow's status after its run. An agent that gave up needs its person as much as one that failed."""
+
+
 @on(RunFinished)
 def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> None:
     status = _status(body.status)
@@ -551,5 +559,4 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
         out.payloads.append(
             payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data)
         )
-        finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
-        out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))
+        out.workflow.update(status=_ENDED.get(body.status, WorkflowStatus.IDLE))
