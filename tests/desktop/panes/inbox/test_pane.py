@@ -354,6 +354,19 @@ async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Show) 
     assert list(inbox.pane._ended) == ["w9"]
 
 
+async def test_a_workflow_stopped_at_a_limit_is_listed_once(shown: Show) -> None:
+    inbox = Inbox(shown)
+    stopped = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="tokens")
+    inbox.engine.set("teams", "at_work", {"limit": stopped})
+    inbox.engine.set("workflows", "list", [*WORKFLOWS, *NEWS])
+    inbox.pane.set_workflow("w1")
+    await inbox.begin()
+    assert "stopped:r5" in inbox.pane._cards
+    assert "limit" not in inbox.pane._ended
+    assert "failed" in inbox.pane._ended
+    inbox.window.deleteLater()
+
+
 async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Show) -> None:
     inbox = Inbox(shown)
     stopped = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")

@@ -144,7 +144,11 @@ class InboxPane(Pane):
     def _show(self) -> None:
         if self._presenter.read:
             self.was_read()
-        waiting, news = self._still(self._waiting(), self._news)
+        at_limit = {
+            each.workflow_id for each in self._presenter.waiting_runs.stopped()
+        }  # their cards say how they ended
+        unlisted = tuple([each for each in found if each.id not in at_limit] for found in self._news)
+        waiting, news = self._still(self._waiting(), unlisted)
         keys = [key for _when, key, _workflow in waiting]
         for key in [key for key in self._cards if key not in keys]:
             _drop(self._list, self._cards.pop(key))
