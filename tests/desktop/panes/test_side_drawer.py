@@ -83,6 +83,16 @@ async def test_the_drawer_covers_the_conversation(window: MainWindow, qtbot: QtB
     qtbot.waitUntil(over)
 
 
+async def test_panes_squeezed_beside_the_chat_have_their_width_in_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    tasks = window.rail.docks["tasks"]
+    usual = tasks.width()
+    window.resizeDocks([tasks], [tasks.minimumSizeHint().width()], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: tasks.width() < usual)
+    await narrow(window, qtbot)
+    open_by_button(window, qtbot)
+    qtbot.waitUntil(lambda: tasks.width() >= usual)
+
+
 async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
 

@@ -137,6 +137,10 @@ def tear_off(dock: QDockWidget) -> None:
     dock.move(x, y)
 
 
+def _usual_width() -> int:
+    return round(WIDTH * (1 + (theme().scale - 1) * GROWTH))
+
+
 class Rail(QWidget):
     """Creates the docks of all registered panes in a main window. Not a visible widget itself.
 
@@ -337,8 +341,7 @@ class Rail(QWidget):
     def size_column(self) -> None:
         """Set the column to its default width at the present text size."""
         if self.docks:
-            width = round(WIDTH * (1 + (theme().scale - 1) * GROWTH))
-            self._window.resizeDocks(self._placed("stack")[:1], [width], Qt.Orientation.Horizontal)
+            self._window.resizeDocks(self._placed("stack")[:1], [_usual_width()], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
         """Create the panes after the first paint; those of a closed drawer are created when it is opened.
@@ -566,7 +569,8 @@ class Rail(QWidget):
                 self.docks[name].raise_()
 
     def _enter_drawer(self) -> None:
-        """Focus the drawer so that Esc closes it."""
+        """Focus the drawer so that Esc closes it, at its default width at least."""
+        self.drawer.widen(_usual_width())
         front = [
             pane
             for name, pane in self.panes.items()

@@ -181,6 +181,14 @@ class SideDrawer(QObject):
         self._show(names or self._usual)
         self.opened.emit()
 
+    def widen(self, least: int) -> None:
+        """Give the open drawer this width in pixels at least: panes beside the chat are squeezed while the window is
+        made narrow, and the drawer has room, because it covers the chat.
+        """
+        shown = [dock for name, dock in self._docks.items() if self.holds(name) and not dock.isHidden()]
+        if shown and max(dock.width() for dock in shown) < least:
+            self._window.resizeDocks(shown[:1], [least], Qt.Orientation.Horizontal)
+
     def shut(self) -> None:
         """Close the drawer; which panes the user showed or hid in it is remembered."""
         if not self.open:
