@@ -69,7 +69,7 @@ def remarks(row: ListedSkill) -> list[str]:
             )
         if text.paths:
             out.append(
-                _("Intended for files that match {patterns}. Agents are told this.", patterns=", ".join(text.paths))
+                _("Intended for files that match {patterns}. Agents see this hint.", patterns=", ".join(text.paths))
             )
         if text.compatibility:
             out.append(_("Needs: {what}", what=text.compatibility))
