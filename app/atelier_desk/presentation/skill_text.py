@@ -44,7 +44,7 @@ def called_by(row: ListedSkill) -> str:
     if text is None:
         return ""
     if text.by_model:
-        return _("agents, and you with /{name}", name=row.name) if text.by_person else _("agents")
+        return _("agents, or you with /{name}", name=row.name) if text.by_person else _("agents")
     return _("you, with /{name}", name=row.name) if text.by_person else _("nobody")
 
 

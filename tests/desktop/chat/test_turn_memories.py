@@ -209,5 +209,5 @@ async def test_a_failure_is_shown_in_muted_text(panel: Panel) -> None:
     panel.extract(ExtractionReply(turn_id="r1", error="The server is away."))
     await settle()
     (card,) = panel.cards()
-    assert card.text.text() == "Could not ask the model: The server is away."
+    assert card.text.text() == "Could not ask the model. The server is away."
     assert card.stop.isHidden()

@@ -384,7 +384,7 @@ def _add(source: Path) -> FoundSkill:
     place = skill_discovery.FoundSkill("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
     found = skill_discovery.again(root, place)
     if found.text is None:
-        raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
+        raise UsageError(N_("This skill cannot be used. {problem}"), problem=found.problem)
     target = skill_discovery.home() / skill_discovery.OWN / found.name
     if target.exists() or target.is_symlink():
         raise ConflictError(N_("There is already a skill in {folder}."), folder=str(target))

@@ -140,7 +140,7 @@ class RememberedCard(HeadedCard):
             title, text = _("What to remember"), ""
         error = self._extractions[0].error if self._extractions else ""
         if error:
-            text = " ".join(filter(None, (text, _("Could not ask the model: {error}", error=error))))
+            text = " ".join(filter(None, (text, _("Could not ask the model. {error}", error=error))))
         elif self._extractions:
             text = " ".join(filter(None, (text, _("Asking the model…"))))
         self.stop.setVisible(bool(self._extractions) and not error)
