@@ -185,7 +185,9 @@ class SkillService(Service):
         named = [row for row in rows if name in (row.name, row.found.file, row.found.folder)]
         if not named:
             known = ", ".join(dict.fromkeys(row.name for row in rows)) or "-"
-            raise NotFoundError(N_("There is no skill or command {name}. Skills and commands: {known}."), name=name, known=known)
+            raise NotFoundError(
+                N_("There is no skill or command {name}. Skills and commands: {known}."), name=name, known=known
+            )
         row = next((row for row in named if row.usable), named[0])
         body = row.found.text.body if row.found.text is not None else ""
         root = self._context.workspace_files.root(row.found.root)

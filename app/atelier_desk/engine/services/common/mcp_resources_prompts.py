@@ -165,7 +165,10 @@ class McpContent:
         if found is None:
             known = ", ".join(each.call for each in entry.known.offered) or "-"
             raise NotFoundError(
-                N_("The MCP server {server} has no prompt {name}. Its prompts: {known}."), server=name, name=call, known=known
+                N_("The MCP server {server} has no prompt {name}. Its prompts: {known}."),
+                server=name,
+                name=call,
+                known=known,
             )
         values = prompts.given(name, found, given)
         wanted = found.name
