@@ -132,10 +132,10 @@ class RememberedCard(HeadedCard):
         asked = sum(memory.proposed for memory in self._memories)
         count = len(self._memories)
         if asked:
-            title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
+            title = ngettext("{n} proposed memory", "{n} proposed memories", asked)
             text = _("Until you decide, proposals apply to this workflow only.")
         elif count:
-            title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
+            title, text = ngettext("{n} memory saved", "{n} memories saved", count), ""
         else:
             title, text = _("What to remember"), ""
         error = self._extractions[0].error if self._extractions else ""
