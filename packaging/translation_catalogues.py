@@ -48,9 +48,12 @@ BANNED = {
         r"\bstrangers?\b": "untrusted sources",
         r"\bYours, and here\b": "Private and local",
         r"\bcorpus\b": "project",
+        r"\b[Ww]ithheld\b": "blocked",
+        r"\b[Aa]re told\b": "see",
+        r"^Look(?:ed|ing)? at\b": "View, Viewed, Check …",
     },
     "fr": {
-        r" (?=[:;?!»](?:\s|$))|« ": "a no-break space",
+        r" (?=[:;?!](?:\s|$)|»)|« |\} (?=(?:[kMG]o|ms|s|min|h)(?![\w’])|%)": "a no-break space",
         r"\bserviable": "utile",
         r"\bSans confiance\b": "Consignes du dossier ignorées",
         r"\bnuire\b": "dangereux",
@@ -61,6 +64,8 @@ BANNED = {
         r"\bSilence le plus long\b": "Délai d’inactivité",
         r"\bA listé \.": "A parcouru le dossier",
         r"\bRecalculer les vecteurs\b": "Réindexer",
+        r"\bvalables?\b(?! pour (?:tous|d’autres)\b)": "valide",
+        r"\b[Mm]essages anciens\b": "anciens messages",
     },
 }
 """Private or overly technical words and breakable spaces in messages, and their replacements: regular expressions by

@@ -87,11 +87,11 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
 @pytest.mark.parametrize(
     ("decided_by", "note", "edited", "told"),
     [
-        ("user", "", False, "rejected (by the user)"),
-        ("user", "Too dear.", False, "rejected (by the user): Too dear."),
+        ("user", "", False, "rejected (by you)"),
+        ("user", "Too dear.", False, "rejected (by you): Too dear."),
         ("user", NOBODY_TO_ASK, False, "rejected (there was nobody to ask)"),
         ("timeout", "Nobody decided.", False, "rejected (no decision was made in time)"),
-        ("user", "", True, "rejected (by the user), with edited arguments"),
+        ("user", "", True, "rejected (by you), with edited arguments"),
     ],
 )
 def test_notes_for_the_agent_are_not_shown_to_people(decided_by: str, note: str, edited: bool, told: str) -> None:
@@ -127,7 +127,7 @@ def test_a_reason_reaches_the_model(cli: Cli, approvals: Configure) -> None:
     assert (too_long.status, "2,000" in too_long.err) == (2, True)
     assert '"expression": "12*7"' in cli("approvals", "show", asked["id"]).out
     assert cli("approvals", "reject", asked["id"], "--reason", "Not on Fridays").out == f"{asked['id']}  rejected\n"
-    assert cli("approvals", "show", asked["id"]).out.endswith("  rejected (by the user): Not on Fridays\n")
+    assert cli("approvals", "show", asked["id"]).out.endswith("  rejected (by you): Not on Fridays\n")
     assert cli("approvals", "show", asked["id"], "--json").json["note"] == "Not on Fridays"
     model = ScriptedModel(["Then on Monday."])
     assert cli("resume", workflow, steps=model).status == 0

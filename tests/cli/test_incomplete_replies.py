@@ -115,7 +115,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     try:
         assert (
             said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]})
-            == "Autorisations retirées à partir d’ici\u00a0: le dossier /work"
+            == "Permissions retirées à partir d’ici\u00a0: le dossier /work"
         )
         assert said(ChunkType.RETRY, **wait) == (
             "Nouvelle tentative auprès du modèle. "

@@ -27,14 +27,14 @@ def test_a_proposed_memory_is_approved_at_once_with_one_click(open_app: OpenApp,
         lambda: [each for each in app.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card"
     )[0]
     chat = app.window.chat
-    assert "1 thing to remember?" in rendered(card)
+    assert "1 proposed memory" in rendered(card)
     assert "Proposed a memory" in rendered(chat)
     assert "Remembered" not in rendered(chat)
     assert "remembered" not in rendered(chat).replace("to remember", "")
     app.until(lambda: len(server.requests(GOAL)) == 2, "the agent continues")
     assert "Do not say that you remembered it" in newest_message(server.requests(GOAL)[1])
     app.click(child(card, QAbstractButton, "memory-keep"))
-    app.until(lambda: "1 thing remembered" in rendered(card), "it is stored while the agent still works")
+    app.until(lambda: "1 memory saved" in rendered(card), "it is stored while the agent still works")
     [memory] = app.engine(lambda a: a.memories.list())
     assert (memory.content, memory.proposed, memory.workflow_id) == ("The user likes tea.", False, None)
     server.free(thinking)
@@ -55,6 +55,6 @@ def test_a_memory_can_be_limited_to_its_workflow(open_app: OpenApp, server: Mode
         lambda: [each for each in app.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card"
     )[0]
     app.click(child(card, QAbstractButton, "memory-keep-here"))
-    app.until(lambda: "1 thing remembered" in rendered(card), "it is stored")
+    app.until(lambda: "1 memory saved" in rendered(card), "it is stored")
     assert app.engine(lambda a: a.memories.list()) == []
     assert [each.proposed for each in app.engine(lambda a: a.memories.list(app.workflow_id))] == [False]

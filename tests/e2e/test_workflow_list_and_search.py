@@ -127,9 +127,9 @@ def test_facts_a_person_mentions_are_proposed_as_memories_and_stored(open_app: O
     app.click("new-workflow")
     app.send("I live in Lyon. When does the ferry leave?")
     app.until_reply("At nine.")
-    app.until_text("remembered", "1 thing to remember?")
+    app.until_text("remembered", "1 proposed memory")
     app.click("memory-keep")
-    app.until_text("remembered", "1 thing remembered")
+    app.until_text("remembered", "1 memory saved")
     assert [each.content for each in app.engine(lambda atelier: atelier.memories.list())] == ["The user lives in Lyon."]
 
 

@@ -49,6 +49,9 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"one": "un fichier serviable"}, "write 'utile'"),
         ({"save": "Enregistrer ?"}, "write 'a no-break space'"),
         ({"save": "«\u00a0Enregistrer »"}, "write 'a no-break space'"),
+        ({"save": "«\u00a0Enregistrer »."}, "write 'a no-break space'"),
+        ({"hello": "{name} Mo"}, "write 'a no-break space'"),
+        ({"save": "une réponse valable"}, "write 'valide'"),
     ],
 )
 def test_bad_translations_are_reported(

@@ -105,5 +105,5 @@ def test_a_nested_error_is_in_the_same_language() -> None:
     with pytest.raises(InvalidArgumentsError) as caught:
         validate(tool, {"operation": "create"})
     outer = UsageError("{problems}", problems=caught.value)
-    assert outer.localized(_) == "il manque name."
+    assert outer.localized(_) == "il manque le champ name."
     assert "is required" in str(outer)

@@ -46,7 +46,7 @@ STATES = {
     "rejected": N_("rejected"),
     "cancelled": N_("cancelled"),
 }
-DECIDERS = {"user": N_("by the user"), "timeout": N_("no decision was made in time"), "stop": N_("the run was stopped")}
+DECIDERS = {"user": N_("by you"), "timeout": N_("no decision was made in time"), "stop": N_("the run was stopped")}
 TIMEOUTS = {
     OnTimeout.REJECT: N_("Rejected if there is no decision within {seconds} s."),
     OnTimeout.APPROVE: N_("Approved if there is no decision within {seconds} s."),

@@ -31,7 +31,7 @@ TASK_STATES = {
 }
 ANSWERED = {
     "parent": N_("Answer to {agent}: {text}"),
-    "user": N_("The user's answer to {agent}: {text}"),
+    "user": N_("Your answer to {agent}: {text}"),
     "engine": N_("{agent} got no answer and decides on its own"),
 }
 """Who answered a sub-agent, by ``by``."""

@@ -25,7 +25,7 @@ def check_definition(schema: Mapping[str, object]) -> None:
         type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
         if _has_patterns(schema):
             message = N_(
-                'The schema may not use "pattern" or "patternProperties": checking some patterns would never finish. '
+                "The schema may not use “pattern” or “patternProperties”: checking some patterns would never finish. "
                 "Describe the format in words."
             )
             raise UsageError(message, code="schema")

@@ -371,7 +371,7 @@ class KeyVault:
             if key is None and config.has_key:
                 raise ProviderError(
                     N_(
-                        "{provider} needs its API key again: it was not kept after Atelier closed. Enter it in the "
+                        "{provider} needs its API key again: it was lost when Atelier closed. Enter it in the "
                         "provider's settings."
                     ),
                     code="auth",
@@ -419,10 +419,7 @@ class KeyVault:
             value = self.get(_entry(config.name, name))
             if value is None:
                 raise ProviderError(
-                    N_(
-                        "The value of the header {header} of {provider} was not kept after Atelier closed. Enter it "
-                        "again."
-                    ),
+                    N_("The value of the header {header} of {provider} was lost when Atelier closed. Enter it again."),
                     code="auth",
                     header=name,
                     provider=config.name,

@@ -178,7 +178,7 @@ class Callback:
             )
             if ours and not self._answer.done():
                 self._answer.set_result(values)
-            text = _("You can close this window and go back to Atelier.") if ours else _("There is nothing here.")
+            text = _("You can close this window and go back to Atelier.") if ours else _("Page not found.")
             body = f"<!doctype html><meta charset=utf-8><title>Atelier</title><p>{html.escape(text)}".encode()
             head = (
                 f"HTTP/1.1 {200 if ours else 404} -\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: "

@@ -105,7 +105,7 @@ def _secret(server: McpServer, vault: KeyVault, kind: str, name: str) -> str:
     value = vault.get(entry(server, kind, name))
     if value is None:
         raise McpError(
-            N_("The MCP server {server} needs the secret {name}, which was not kept after Atelier closed. Enter "
+            N_("The MCP server {server} needs the secret {name}, which was lost when Atelier closed. Enter "
                 "it again."),
             code="secret", server=server.name, name=name,
         )  # fmt: skip

@@ -66,7 +66,7 @@ UNFINISHED = {
     ),
     FinishReason.CONTENT_FILTER: (
         N_("The reply was filtered"),
-        N_("The server's content filter withheld or cut the reply."),
+        N_("The server's content filter blocked or cut off the reply."),
     ),
     FinishReason.EMPTY: (N_("The reply is empty"), N_("The model returned neither text nor a tool call.")),
     FinishReason.REPETITION: (
@@ -84,7 +84,7 @@ CUT_IN_THOUGHT = (
 )
 CONTINUE_TEXTS = {
     FinishReason.LENGTH: N_("Continue exactly where you stopped."),
-    FinishReason.CONTENT_FILTER: N_("Continue, and leave out what the content filter withheld."),
+    FinishReason.CONTENT_FILTER: N_("Continue, and leave out what the content filter blocked."),
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
     FinishReason.REPETITION: N_(
         "You repeated the same passage and were stopped. Continue from there without repeating it."

@@ -44,7 +44,7 @@ def called_by(row: ListedSkill) -> str:
     if text is None:
         return ""
     if text.by_model:
-        return _("agents, and you with /{name}", name=row.name) if text.by_person else _("agents")
+        return _("agents, or you with /{name}", name=row.name) if text.by_person else _("agents")
     return _("you, with /{name}", name=row.name) if text.by_person else _("nobody")
 
 
@@ -69,7 +69,7 @@ def remarks(row: ListedSkill) -> list[str]:
             )
         if text.paths:
             out.append(
-                _("Intended for files that match {patterns}. Agents are told this.", patterns=", ".join(text.paths))
+                _("Intended for files that match {patterns}. Agents see this hint.", patterns=", ".join(text.paths))
             )
         if text.compatibility:
             out.append(_("Needs: {what}", what=text.compatibility))

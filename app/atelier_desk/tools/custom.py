@@ -235,7 +235,11 @@ def _check_names(title: str, model: type[Input], summary: str, subjects: Mapping
         *sorted(set(subjects.values()) - set(Subjects.model_fields)),
     ]
     if wrong:
-        raise UsageError(N_("The tool {name} has no parameter or subject {wrong}."), name=title, wrong=", ".join(wrong))
+        raise UsageError(
+            N_("The tool {name} refers to parameters, or to values of “subjects”, that do not exist: {wrong}."),
+            name=title,
+            wrong=", ".join(wrong),
+        )
 
 
 Kind = typing.TypeVar("Kind", bound=StrEnum)

@@ -125,7 +125,7 @@ async def panel(qtbot: QtBot) -> Panel:
 
 async def test_the_last_reply_of_the_turn_asks_which_memories_to_keep(panel: Panel) -> None:
     (card,) = panel.cards()
-    assert card.title.text() == "1 thing to remember?"
+    assert card.title.text() == "1 proposed memory"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
     # A memory for this workflow only needs no approval.
     assert [row.keep_button.isHidden() for row in card.rows] == [False, True]
@@ -151,10 +151,10 @@ async def test_the_name_of_a_built_in_agent_follows_the_language(panel: Panel) -
 async def test_a_memory_is_accepted_and_undone(panel: Panel, button: str, everywhere: bool) -> None:
     await panel.press(button)
     assert panel.asked == [("m1", everywhere)]
-    assert panel.cards()[0].title.text() == "2 things remembered"
+    assert panel.cards()[0].title.text() == "2 memories saved"
     await panel.undo()
     assert panel.stored["m1"].proposed
-    assert panel.cards()[0].title.text() == "1 thing to remember?"
+    assert panel.cards()[0].title.text() == "1 proposed memory"
 
 
 async def test_a_memory_is_rejected_and_undone(panel: Panel) -> None:
@@ -209,5 +209,5 @@ async def test_a_failure_is_shown_in_muted_text(panel: Panel) -> None:
     panel.extract(ExtractionReply(turn_id="r1", error="The server is away."))
     await settle()
     (card,) = panel.cards()
-    assert card.text.text() == "Could not ask the model: The server is away."
+    assert card.text.text() == "Could not ask the model. The server is away."
     assert card.stop.isHidden()

@@ -42,7 +42,7 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     qtbot.waitUntil(lambda: s.card._preview.isActive())
     s.card._preview_changes()
     await settle()
-    assert s.find("approval-changes-problem").text() == "This call would fail: The text is not in src/a.py."
+    assert s.find("approval-changes-problem").text() == "This call would fail. The text is not in src/a.py."
     assert changes.diffs == []
     (_id, sent), _fields = s.engine.calls("approvals.preview")[-1]
     assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}

@@ -54,7 +54,7 @@ async def test_each_skill_is_shown_with_location_and_state(page: Any, find: Find
         "notes",
         "used",
         "Writes release notes.",
-        "agents, and you with /notes",
+        "agents, or you with /notes",
         "~/.agents/skills/notes",
         "permissions are checked",
     ):

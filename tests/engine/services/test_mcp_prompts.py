@@ -82,7 +82,7 @@ async def test_a_prompt_of_the_sdks_server_counts_as_outside_content(open_atelie
         assert "Tidy everything up." in model.requests[1].messages[-1].content
         unknown = await refused(atelier, "/made:song")
         assert isinstance(unknown, NotFoundError)
-        assert str(unknown) == "The MCP server made has no prompt song. Known: poem, tidy_up."
+        assert str(unknown) == "The MCP server made has no prompt song. Its prompts: poem, tidy_up."
         await atelier.mcp.switch("made", False)
         assert await atelier.mcp.content.prompts() == []
         text = str(await refused(atelier, "/made:tidy_up"))

@@ -340,7 +340,7 @@ async def test_adding_copies_the_folder_and_refuses_invalid_skills(
         with pytest.raises(UsageError, match="no description"):
             await atelier.skills.add(str(file.parent))
         assert (await atelier.skills.show("notes")).files == ("scripts/run.sh",)
-        with pytest.raises(NotFoundError, match="Known: notes"):
+        with pytest.raises(NotFoundError, match="Skills and commands: notes"):
             await atelier.skills.show("nothing")
 
 

@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("models")
-    listing = group.command("list", _("list all models that can be reached"), needs=DATABASE)
+    listing = group.command("list", _("list all available models"), needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("only models from this provider"))
 
     group.command(

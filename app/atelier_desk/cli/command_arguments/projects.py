@@ -53,7 +53,7 @@ def register(add: AddCommands) -> None:
         metavar="N",
         type=number(int, least=1),
         default=1,
-        help=_("how many relations away to look, from 1 to 5 (default: 1)"),
+        help=_("maximum distance in relations, from 1 to 5 (default: 1)"),
     )
     limit(explore, 50, _("maximum number of results (default: 50)"))
     show = group.command("show", _("show a project and its contents, or the text of an entity"))

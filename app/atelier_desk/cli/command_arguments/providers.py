@@ -19,7 +19,7 @@ def register(add: AddCommands) -> None:
         "presets", _("list the services and programs that can be added, and what each needs"), needs=DATABASE
     )
     services.add_argument(
-        "search", metavar="WORDS", nargs="?", default="", help=_("only services that contain these words")
+        "search", metavar="WORDS", nargs="?", default="", help=_("only services that match these words")
     )
     added = group.command("add", _("add a provider"))
     added.add_argument("name")

@@ -56,7 +56,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if not arguments.client_id:
             raise UsageError(N_("A client secret needs a client ID: --client-id ID."))
         if not atelier.vault.persistent:
-            raise UsageError(N_("This computer has no keyring to store the client's secret in."), code="no_keyring")
+            raise UsageError(N_("This computer has no keyring to store the client secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
     home = not arguments.folder or arguments.folder.startswith("~")
     folder = arguments.folder if home else str(path_of(out, arguments.folder))

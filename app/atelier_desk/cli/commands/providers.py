@@ -162,7 +162,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 def _verdict(name: str, health: ProviderHealth) -> str:
     """Result of a connection test in one sentence, for ``add`` and ``test``."""
     if not health.ok:
-        return _("{name} cannot be used: {problem}", name=name, problem=problem_text(health))
+        return _("{name} cannot be used. {problem}", name=name, problem=problem_text(health))
     time = locale_format.duration(health.latency_ms)
     if not health.models:
         return _("{name} answered in {time}. {note}", name=name, time=time, note=health.message)

@@ -242,7 +242,7 @@ class WindowActions(ChildWindows):
         group="run",
         shortcut="F10",
         icon="step-forward",
-        unavailable=N_("Nothing waits for a step"),
+        unavailable=N_("No agent is waiting for its next step"),
     )
     def next_step(self) -> None:
         if self.conductor is not None:

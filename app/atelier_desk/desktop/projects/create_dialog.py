@@ -68,7 +68,7 @@ class CreateDialog(FormDialog):
         )
 
     def _browse(self) -> None:
-        ask_folder(self, _("Choose folder"), lambda path: self.folder.setText(str(path)))
+        ask_folder(self, _("Choose a folder"), lambda path: self.folder.setText(str(path)))
 
     def _on_folder(self, text: str) -> None:
         """Suggest the folder's name, unless the user entered another."""

@@ -21,7 +21,7 @@ class RenameDialog(FormDialog):
     accepted_name = Signal(str)
 
     def __init__(self, name: str, parent: QWidget) -> None:
-        super().__init__(_("Rename the project"), parent)
+        super().__init__(_("Rename project"), parent)
         self.setObjectName("project-rename-dialog")
         self.name = control(QLineEdit(name, self), "project-new-name")
         self.name.setMaxLength(limits.PROJECT_NAME)

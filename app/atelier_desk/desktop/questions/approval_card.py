@@ -196,7 +196,7 @@ class ApprovalCard(ApprovalFrame):
         try:
             changes = await self.bridge.engine.approvals.preview(self.request.id, arguments)
         except AtelierError as error:
-            problem = _("This call would fail: {problem}", problem=call_failure_text.in_words(error))
+            problem = _("This call would fail. {problem}", problem=call_failure_text.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff shows it better

@@ -175,7 +175,7 @@ class FolderController(QObject):
         def chosen(path: Path) -> None:
             self._bridge.jobs.start(self._replace(self.workflow_id, folder, str(path)))
 
-        ask_folder(self._around, _("Choose folder"), chosen)
+        ask_folder(self._around, _("Choose a folder"), chosen)
 
     def revoke(self, folder: str) -> None:
         """Revoke access to this folder."""

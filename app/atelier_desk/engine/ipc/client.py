@@ -142,7 +142,7 @@ class HolderConnection:
             task.add_done_callback(asking.discard)
         elif "error" in message:
             raise StorageError(
-                N_("The process that is using the data folder refused the request: {reason}"),
+                N_("The process that is using the data folder refused the request. {reason}"),
                 code="holder",
                 reason=message.get("message", ""),
             )
@@ -219,6 +219,6 @@ async def find_holder(root: Path) -> HolderConnection | None:
         writer.close()
         text = str(answer.get("message") or "")
         raise StorageError(
-            N_("The process that is using the data folder refused the request: {reason}"), code="holder", reason=text
+            N_("The process that is using the data folder refused the request. {reason}"), code="holder", reason=text
         )
     return HolderConnection(reader, writer, note)

@@ -185,7 +185,9 @@ class SkillService(Service):
         named = [row for row in rows if name in (row.name, row.found.file, row.found.folder)]
         if not named:
             known = ", ".join(dict.fromkeys(row.name for row in rows)) or "-"
-            raise NotFoundError(N_("There is no skill or command {name}. Known: {known}."), name=name, known=known)
+            raise NotFoundError(
+                N_("There is no skill or command {name}. Skills and commands: {known}."), name=name, known=known
+            )
         row = next((row for row in named if row.usable), named[0])
         body = row.found.text.body if row.found.text is not None else ""
         root = self._context.workspace_files.root(row.found.root)
@@ -384,7 +386,7 @@ def _add(source: Path) -> FoundSkill:
     place = skill_discovery.FoundSkill("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
     found = skill_discovery.again(root, place)
     if found.text is None:
-        raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
+        raise UsageError(N_("This skill cannot be used. {problem}"), problem=found.problem)
     target = skill_discovery.home() / skill_discovery.OWN / found.name
     if target.exists() or target.is_symlink():
         raise ConflictError(N_("There is already a skill in {folder}."), folder=str(target))

@@ -101,8 +101,8 @@ class TodoTool(DescribedTool):
     }
     done = {
         "create": N_("New task: {name}"),
-        "get": N_("Looked at a task"),
-        "list": N_("Looked at the tasks"),
+        "get": N_("Viewed a task"),
+        "list": N_("Viewed the tasks"),
         "complete": N_("Completed a task"),
         "delete": N_("Deleted a task"),
     }

@@ -111,7 +111,7 @@ class GetProjectInfo(_Context):
     name = "get_project_info"
     title = N_("Project")
     purpose = N_("Detects the type of project in the folder")
-    summaries: ClassVar = {"": N_("Look at the project")}
+    summaries: ClassVar = {"": N_("Detect the type of project")}
     about = About(
         what=(
             "Get the top of the workspace: its entries, the project files among them, names, scripts and whether "

@@ -227,7 +227,7 @@ class FileExistsTool(FileTool):
     """Whether a file or folder exists."""
 
     name = "file_exists"
-    title = N_("File exists")
+    title = N_("Check if file exists")
     purpose = N_("Checks whether a file or folder exists")
     icon = "circle-help"
     summaries = {"": N_("Check whether {path} exists")}
@@ -266,10 +266,10 @@ class FileInfoTool(FileTool):
 
     name = "get_file_info"
     title = N_("File details")
-    purpose = N_("Shows the size, times and permissions of a file")
+    purpose = N_("Shows the size, timestamps and permissions of a file")
     icon = "info"
-    summaries = {"": N_("Look at the details of {path}")}
-    done = {"": N_("Looked at the details of {path}")}
+    summaries = {"": N_("View the details of {path}")}
+    done = {"": N_("Viewed the details of {path}")}
     subjects = {"path": "paths"}
     idempotent = True
     input = ExistsInput

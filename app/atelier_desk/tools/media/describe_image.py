@@ -29,7 +29,7 @@ class DescribeImage(MediaTool):
     title = N_("Describe an image")
     purpose = N_("Describes an image with a vision model")
     summaries = {"": N_("Describe {path}")}
-    done = {"": N_("Looked at {path}")}
+    done = {"": N_("Described {path}")}
     subjects = {"path": "paths"}
     effect = Effect.NETWORK
     risk = Risk.LOW
@@ -60,6 +60,6 @@ class DescribeImage(MediaTool):
             )
         if context.spending is None:  # nothing would limit its cost
             raise ToolError("Pictures can only be described in a run.", code="unsupported")
-        context.progress(10, _("Looking at the image"))
+        context.progress(10, _("Describing the image"))
         text = await self.services.image_describer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

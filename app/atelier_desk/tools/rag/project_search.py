@@ -107,7 +107,7 @@ class GetSchema(RagTool):
     name = "get_schema"
     title = N_("Read the graph schema")
     purpose = N_("Lists the entities, fields and relations")
-    summaries = {"": N_("Look up what can be queried")}
+    summaries = {"": N_("Read the graph schema")}
     input = SchemaInput
     about = About(
         what=(

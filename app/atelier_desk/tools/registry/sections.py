@@ -120,7 +120,9 @@ class SectionRegistry:
         """
         if section_id not in self._sections:
             raise NotFoundError(
-                N_("There is no tool section {name}. Known: {known}."), name=section_id, known=", ".join(self._sections)
+                N_("There is no tool section {name}. Sections: {known}."),
+                name=section_id,
+                known=", ".join(self._sections),
             )
         return self._sections[section_id]
 

@@ -56,8 +56,8 @@ class GitStatus(_Git):
     title = N_("Git status")
     purpose = N_("Lists the changed files of the repository")
     input = StatusInput
-    summaries: ClassVar = {"": N_("Look at the state of the repository")}
-    done: ClassVar = {"": N_("Looked at the state of the repository")}
+    summaries: ClassVar = {"": N_("Check the state of the repository")}
+    done: ClassVar = {"": N_("Checked the state of the repository")}
     about = About(
         what="Get the branch and the changed, staged and untracked files of the repository in the workspace.",
         when="you want to know what was changed before or after your work.",
@@ -124,8 +124,8 @@ class GitDiff(_Git):
     purpose = N_("Shows the changes in the repository")
     input = DiffInput
     subjects = {"file": "paths"}
-    summaries: ClassVar = {"": N_("Look at the changes in {file}")}
-    done: ClassVar = {"": N_("Looked at the changes in {file}")}
+    summaries: ClassVar = {"": N_("View the changes in {file}")}
+    done: ClassVar = {"": N_("Viewed the changes in {file}")}
     about = About(
         what="Get the changes of the repository in the workspace as a unified diff.",
         when="you want to see or check what was changed.",
@@ -143,7 +143,7 @@ class GitDiff(_Git):
         return (
             call
             if input.file
-            else replace(call, summary=CallText(text=N_("Look at the changes")), done=N_("Looked at the changes"))
+            else replace(call, summary=CallText(text=N_("View the changes")), done=N_("Viewed the changes"))
         )
 
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:

@@ -38,16 +38,16 @@ _SHA = N_("Prints checksums of files")
 _SEARCH = N_("Searches for text in files")
 ABOUT = {
     "basename": N_("Prints the last part of a path"),
-    "cat": N_("Prints files"),
+    "cat": N_("Prints the contents of files"),
     "cd": N_("Changes to another folder in the workspace for the rest of the command line"),
     "cmp": N_("Compares two files byte by byte"),
     "comm": N_("Compares two sorted files line by line"),
     "cut": N_("Prints selected columns of each line"),
     "date": N_("Prints the date and time, without setting them"),
-    "df": N_("Prints the free space of disks"),
+    "df": N_("Prints the free disk space"),
     "diff": N_("Shows how files differ"),
     "dirname": N_("Prints a path without its last part"),
-    "du": N_("Prints how much space files take"),
+    "du": N_("Prints how much disk space files use"),
     "echo": N_("Prints text"),
     "expand": N_("Prints files with spaces instead of tabs"),
     "false": N_("Does nothing, and fails"),
@@ -83,7 +83,7 @@ ABOUT = {
     "sed": N_("Prints selected lines of files, as in sed -n 1,20p; other scripts need approval"),
     "seq": N_("Prints sequences of numbers"),
     "sort": N_("Prints lines in sorted order"),
-    "stat": N_("Prints the size, times and permissions of files"),
+    "stat": N_("Prints the size, timestamps and permissions of files"),
     "strings": N_("Prints the text found in binary files"),
     "tac": N_("Prints files from the last line to the first"),
     "tail": N_("Prints the end of files, without following them"),
@@ -117,7 +117,7 @@ ABOUT = {
     "rm": N_("Deletes files"),
     "rmdir": N_("Deletes empty folders"),
     "tee": N_("Writes its input to files"),
-    "touch": N_("Creates empty files, or updates the times of existing files"),
+    "touch": N_("Creates empty files, or updates the timestamps of existing files"),
 }
 """Purpose of each command of the table; complete."""
 

@@ -331,7 +331,7 @@ async def test_weak_matches_are_shown_only_on_request(pane: MemoryPane, atelier:
     pane.reload()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1"]
-    assert pane.less_sure.text() == "Show 2 less-relevant memories"
+    assert pane.less_sure.text() == "Show 2 less relevant memories"
     pane.less_sure.click()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m2", "m3"]

@@ -132,15 +132,15 @@ class RememberedCard(HeadedCard):
         asked = sum(memory.proposed for memory in self._memories)
         count = len(self._memories)
         if asked:
-            title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
+            title = ngettext("{n} proposed memory", "{n} proposed memories", asked)
             text = _("Until you decide, proposals apply to this workflow only.")
         elif count:
-            title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
+            title, text = ngettext("{n} memory saved", "{n} memories saved", count), ""
         else:
             title, text = _("What to remember"), ""
         error = self._extractions[0].error if self._extractions else ""
         if error:
-            text = " ".join(filter(None, (text, _("Could not ask the model: {error}", error=error))))
+            text = " ".join(filter(None, (text, _("Could not ask the model. {error}", error=error))))
         elif self._extractions:
             text = " ".join(filter(None, (text, _("Asking the model…"))))
         self.stop.setVisible(bool(self._extractions) and not error)

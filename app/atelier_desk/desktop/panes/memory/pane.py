@@ -198,7 +198,7 @@ class MemoryPane(Pane):
         """Offer further results, which may be unrelated to the query."""
         self.less_sure.setVisible(number > 0)
         bind_text(
-            self.less_sure, lambda: ngettext("Show {n} less-relevant memory", "Show {n} less-relevant memories", number)
+            self.less_sure, lambda: ngettext("Show {n} less relevant memory", "Show {n} less relevant memories", number)
         )
 
     def _show_less_sure(self) -> None:

@@ -210,7 +210,7 @@ class PromptsPage(ListFormPage[Prompt]):
     def _ask_export(self) -> None:
         prompt = self.current()
         if prompt is not None:
-            ask_save(self, _("Export prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
+            ask_save(self, _("Export the prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
 
     def export_to(self, path: Path) -> None:
         """Export the selected prompt to a file."""

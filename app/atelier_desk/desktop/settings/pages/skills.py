@@ -87,7 +87,7 @@ class SkillsPage(SettingsPage):
 
     def pick(self) -> None:
         """Choose the folder of a skill; the dialog does not block the program's loop."""
-        ask_folder(self, _("Add skill"), lambda folder: self.add_from(str(folder)))
+        ask_folder(self, _("Add a skill"), lambda folder: self.add_from(str(folder)))
 
     def add_from(self, folder: str) -> None:
         """Copy a skill's folder into the user's skills."""

@@ -237,7 +237,7 @@ class UsagePage(SettingsPage):
             ranked = sorted(groups, key=lambda group: -sum(_parts(group.total, measure)))[:MOST_BARS]
             bars = [self._bar(self._named(group), group.total, measure) for group in ranked]
         self.chart.show_bars(bars, upright=by is UsageBy.DAY)
-        self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
+        self.legend.setText(_("Vivid colour: sent · muted colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
         what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
         text = "; ".join(

@@ -106,7 +106,7 @@ class McpContent:
         if found is None:
             known = ", ".join(each.uri for each in entry.known.templates) or "-"
             raise NotFoundError(
-                N_("The MCP server {server} has no resource template {uri}. Known: {known}."),
+                N_("The MCP server {server} has no resource template {uri}. Its templates: {known}."),
                 server=entry.name,
                 uri=uri,
                 known=known,
@@ -165,7 +165,10 @@ class McpContent:
         if found is None:
             known = ", ".join(each.call for each in entry.known.offered) or "-"
             raise NotFoundError(
-                N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known
+                N_("The MCP server {server} has no prompt {name}. Its prompts: {known}."),
+                server=name,
+                name=call,
+                known=known,
             )
         values = prompts.given(name, found, given)
         wanted = found.name
