@@ -78,8 +78,11 @@ class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothi
         self.close()
 
 
+_MOVES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide)
+
+
 class _Moving(QObject):
-    """Counts moves and resizes by widget and new geometry."""
+    """Counts moves and resizes by widget and new geometry, and when widgets are shown or hidden."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -88,8 +91,9 @@ class _Moving(QObject):
             each.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and isinstance(watched, QWidget):
-            self.widgets[f"{type(watched).__name__} {watched.objectName()} {watched.geometry().getRect()}"] += 1
+        if event.type() in _MOVES and isinstance(watched, QWidget):
+            place = f"{event.type().name} {watched.geometry().getRect()}"
+            self.widgets[f"{type(watched).__name__} {watched.objectName()} {place}"] += 1
         return False
 
 
@@ -132,6 +136,7 @@ class AppDriver:
         self.window: MainWindow = self.program.window
         self.bridge = self.program.bridge
         self.failures: list[BaseException] = []
+        self._waited_for: Counter[str] = Counter()
         self.bridge.failed.connect(self.failures.append)
         self.window.show()
         self.window.activateWindow()  # as a window manager does
@@ -170,7 +175,14 @@ class AppDriver:
 
     def settle(self) -> None:
         """Wait until the window has no unfinished work."""
-        self.until(lambda: self.idle, "the window is idle")
+        self._waited_for.clear()
+
+        def at_rest() -> bool:
+            doing = self.unfinished_work()
+            self._waited_for.update(each if isinstance(each, str) else repr(each).split(" at ")[0] for each in doing)
+            return not doing
+
+        self.until(at_rest, "the window is idle")
 
     def close(self) -> None:
         """Close the window, without a question about running agents, and wait for the orderly end of the program."""
@@ -228,6 +240,7 @@ class AppDriver:
         """The texts on the screen, for the message of a failed wait."""
         lines = [
             f"under way: {self.unfinished_work()}",
+            f"looks at which each was, since the window was last waited for: {self._waited_for}",
             f"moved or resized within a second: {self._moving()}",
             f"window: {rendered(self.window)[:3000]}",
             f"failures: {self.failures}",
