@@ -172,7 +172,7 @@ CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce
   engine/run/call_verdict.py engine/run/call_facts.py engine/run/permission_rules.py \
   workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/checked_connections.py \
   workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox_selection.py \
-  workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
+  workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/checkpoint_files.py
 
 mutants: setup
 	$(BIN)/python packaging/mutation_testing.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))

@@ -29,10 +29,10 @@ import numpy as np
 from atelier_desk.domain.project import Direction, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.indexing_run import ROWS
+from atelier_desk.knowledge.memory_vectors import RowVectors
 from atelier_desk.knowledge.projects.entity_texts import query_stems, terms
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.search import around
-from atelier_desk.knowledge.row_vectors import RowVectors
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.project_graph_rows import Edge, LightRow, entity_id, file_entity, file_key_of
 from atelier_desk.storage.row_mapping import record

@@ -16,7 +16,7 @@ from atelier_desk.engine.services.request.sent_request_data import (
     SentItem,
     SentRequest,
 )
-from atelier_desk.engine.services.team.display_data import (
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import (
     AgentNode,
     Span,
     SpanKind,

@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as arrays
 
 from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import hybrid_ranking
-from atelier_desk.knowledge import row_vectors as vectors_module
+from atelier_desk.knowledge import memory_vectors as vectors_module
 from atelier_desk.knowledge.memory_index import MemoryIndex
+from atelier_desk.knowledge.memory_vectors import RowVectors, widened
 from atelier_desk.knowledge.query_vector import Question
-from atelier_desk.knowledge.row_vectors import RowVectors, widened
 from atelier_desk.storage.memory_index_entry import MemoryTerms, pack
 
 DAY = 86_400.0

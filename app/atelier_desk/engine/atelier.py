@@ -33,7 +33,7 @@ from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.runs.answer_collector import Answer, Listener
 from atelier_desk.engine.runs.effective_agent import responder
 from atelier_desk.engine.runs.turn_stream import until_settled
-from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.lazy_services import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES
 from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
@@ -334,7 +334,7 @@ class Atelier(LazyParts):
         async with self._starting:
             if self._started:
                 return
-            from atelier_desk.engine.start import make_journal, make_runs
+            from atelier_desk.engine.journal_and_runs import make_journal, make_runs
 
             model_factory, embedder, fault = self._given
             settings = (await self.repos.settings.load()).in_force

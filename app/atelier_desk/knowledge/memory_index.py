@@ -13,8 +13,8 @@ from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import hybrid_ranking
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment, WordScores
 from atelier_desk.knowledge.memory_index_columns import LANGUAGES, MemoryRows, live_ids
+from atelier_desk.knowledge.memory_vectors import REFINED, RowVectors
 from atelier_desk.knowledge.query_vector import Question
-from atelier_desk.knowledge.row_vectors import REFINED, RowVectors
 from atelier_desk.storage.memory_index_entry import MemoryTerms
 from atelier_desk.storage.search_terms import STOP_WORDS, words
 

@@ -14,7 +14,7 @@ import numpy as np
 from atelier_desk.domain.memory import Memory, MemoryFilter
 from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.memory_index import MemoryIndex
-from atelier_desk.knowledge.row_vectors import RowVectors
+from atelier_desk.knowledge.memory_vectors import RowVectors
 from atelier_desk.knowledge.similar_memory_pairs import near_pairs
 from atelier_desk.storage.memory_index_entry import MemoryTerms
 from atelier_desk.support import background_tasks

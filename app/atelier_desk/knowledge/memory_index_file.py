@@ -22,7 +22,7 @@ import numpy as np
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment
 from atelier_desk.knowledge.memory_index import MemoryIndex, segment_of
 from atelier_desk.knowledge.memory_index_columns import COLUMNS
-from atelier_desk.knowledge.row_vectors import RowVectors
+from atelier_desk.knowledge.memory_vectors import RowVectors
 from atelier_desk.knowledge.vector_sketch import VectorSketch
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.encoded_message_cache import EncodedMessages
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
-from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name, mistral_id
+from atelier_desk.llm.message_and_call_normalisation import arguments_text, arrange, data_url, function_name, mistral_id
 from atelier_desk.llm.model_assumptions import bare_name, is_embedder_name, merge_profile
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools

@@ -17,7 +17,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.encoded_message_cache import EncodedMessages
 from atelier_desk.llm.error_conversion import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
-from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name
+from atelier_desk.llm.message_and_call_normalisation import arguments_text, arrange, data_url, function_name
 from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile
 from atelier_desk.llm.network.address_correction import is_azure
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url

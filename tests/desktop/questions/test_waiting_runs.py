@@ -8,7 +8,7 @@ from typing import Any
 
 from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TREE = AgentNode(

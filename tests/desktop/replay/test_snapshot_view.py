@@ -15,7 +15,7 @@ from atelier_desk.desktop.replay.snapshot_view import SnapshotTeam, _agent_row, 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import MessageRole
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.team_state import TeamState

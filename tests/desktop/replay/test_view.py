@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.span_and_event_titles import mark_role, mark_title, span_title
 from atelier_desk.desktop.replay.view import ReplayView
-from atelier_desk.engine.services.team.display_data import TimelineMark
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import TimelineMark
 from atelier_desk.support import i18n
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle

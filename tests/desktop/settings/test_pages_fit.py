@@ -28,9 +28,9 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.application_language import switch_language
-from atelier_desk.desktop.settings.page_parts import Row
 from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import fitting, label

@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.sub_agent import Spending
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PARENTS = {"ada": None, "bea": "ada", "cid": "ada", "dot": "bea"}

@@ -26,7 +26,7 @@ from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.journal.replay_and_fork import _CommitOrder, workflow_events
 from atelier_desk.engine.maintenance.doctor import checks
-from atelier_desk.engine.services.team.display_data import NOT_STARTED
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import NOT_STARTED
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement

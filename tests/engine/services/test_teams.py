@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.helpers.scripted_teams import ask_parent, ask_user, begin, calculate, leader, scripts, spawn

@@ -10,10 +10,10 @@ import pytest
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import Direction, RelationKind
+from atelier_desk.knowledge.memory_vectors import RowVectors
 from atelier_desk.knowledge.projects.entity_filter import filtered
 from atelier_desk.knowledge.projects.entity_texts import query_stems, stem, terms
 from atelier_desk.knowledge.projects.index import ProjectIndex
-from atelier_desk.knowledge.row_vectors import RowVectors
 from atelier_desk.storage.project_graph_rows import Edge, LightRow, entity_id, file_entity, file_key_of
 
 HOME = file_key_of("0" * 8, "a.py")

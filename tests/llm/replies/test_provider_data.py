@@ -17,7 +17,7 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.dialects.native import NativeModel
 from atelier_desk.llm.dialects.xml import XmlModel
 from atelier_desk.llm.http_provider import named_in
-from atelier_desk.llm.message_order import arrange
+from atelier_desk.llm.message_and_call_normalisation import arrange
 from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember

@@ -2,7 +2,7 @@
 marked.
 """
 
-# judges: app/atelier_desk/workspace/checkpoints/store.py
+# judges: app/atelier_desk/workspace/checkpoints/checkpoint_files.py
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

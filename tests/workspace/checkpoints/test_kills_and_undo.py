@@ -3,7 +3,7 @@ others.
 """
 
 # judges: app/atelier_desk/workspace/atomic_rename.py
-# judges: app/atelier_desk/workspace/checkpoints/store.py
+# judges: app/atelier_desk/workspace/checkpoints/checkpoint_files.py
 # judges: app/atelier_desk/workspace/checkpoints/undoable_file_operations.py
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace import atomic_rename
-from atelier_desk.workspace.checkpoints import store, trash
+from atelier_desk.workspace.checkpoints import checkpoint_files, trash
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import TEMPORARY
@@ -47,15 +47,15 @@ def test_an_interrupted_change_is_resolved(
     files: WorkspaceFiles, ws: Path, operation: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "a").write_text("old")
-    real_finish, real_drop = store.CheckpointFiles.finish, store.CheckpointFiles.drop
+    real_finish, real_drop = checkpoint_files.CheckpointFiles.finish, checkpoint_files.CheckpointFiles.drop
 
     def killed(*given: object) -> None:
         raise Killed
 
     # As if the process had ended there: neither "done" nor "not done" is recorded.
-    monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
+    monkeypatch.setattr(checkpoint_files.CheckpointFiles, "drop", lambda self, change: None)
     if moment == "after":
-        monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
+        monkeypatch.setattr(checkpoint_files.CheckpointFiles, "finish", killed)
     else:
         for name in ("write", "rename", "make_folder"):
             monkeypatch.setattr("atelier_desk.workspace.confined_root.ConfinedRoot." + name, killed)
@@ -71,8 +71,8 @@ def test_an_interrupted_change_is_resolved(
     with pytest.raises(Killed):
         acts[operation]()
     monkeypatch.undo()
-    assert real_finish is store.CheckpointFiles.finish
-    assert real_drop is store.CheckpointFiles.drop
+    assert real_finish is checkpoint_files.CheckpointFiles.finish
+    assert real_drop is checkpoint_files.CheckpointFiles.drop
     again = WorkspaceFiles(files.store.folder)
     assert len(again.store.pending()) == 1
     again.recover()
@@ -96,7 +96,7 @@ def test_a_deleted_file_survives_when_its_name_is_reused_before_recovery(
         raise Killed
 
     (ws / "a").write_text("precious")
-    monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
+    monkeypatch.setattr(checkpoint_files.CheckpointFiles, "finish", killed)
     with pytest.raises(Killed):
         files.delete(AUTHOR, at(ws, "a"))
     monkeypatch.undo()
@@ -218,7 +218,7 @@ def test_a_kill_after_the_exchange_restores_what_somebody_else_wrote(
         raise Killed
 
     monkeypatch.setattr("atelier_desk.workspace.confined_root.exchange", killed)
-    monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
+    monkeypatch.setattr(checkpoint_files.CheckpointFiles, "drop", lambda self, change: None)
     with pytest.raises(Killed):
         files.write(AUTHOR, at(ws, "a"), b"agent")
     monkeypatch.undo()

@@ -28,7 +28,7 @@ from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import Picked, TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.turn_end_data import ChangedFiles
+from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.chat.turn_end_data import TurnEnds
+from atelier_desk.desktop.chat.turn_changed_files import TurnEnds
 from atelier_desk.domain.memory import REEMBED
 
 if TYPE_CHECKING:

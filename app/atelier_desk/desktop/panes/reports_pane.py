@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
 from atelier_desk.desktop.panes.pane_base import Pane, offer_undo, toast, toasts_of
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.panes.time_format import ago, number, size
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.widgets import (
     Card,

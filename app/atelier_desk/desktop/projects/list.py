@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QWidget
 
-from atelier_desk.desktop.panes.menu_position import menu_place
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.context_menu_position import menu_place
 from atelier_desk.desktop.panes.time_format import ago
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, bind_text

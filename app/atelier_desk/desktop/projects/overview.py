@@ -23,7 +23,7 @@ from atelier_desk.desktop.panes.time_format import ago, number, size
 from atelier_desk.desktop.projects.code_language_bar import LanguageBar
 from atelier_desk.desktop.projects.indexing_progress import IngestProgress
 from atelier_desk.desktop.projects.skipped_files import ProblemList
-from atelier_desk.desktop.settings.page_parts import Row
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
     Card,

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.panes.row_lists import style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
 from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, vbox
 from atelier_desk.domain.project import FileProblem
 from atelier_desk.support.i18n import N_, _, ngettext

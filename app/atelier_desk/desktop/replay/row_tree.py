@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 

@@ -11,11 +11,11 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.panes.row_lists import KeyRole
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.task_tree import arrange
 from atelier_desk.desktop.panes.time_format import duration, short_number
 from atelier_desk.desktop.panes.timeline.paint import STATUS_ICONS as AGENT_ICONS
+from atelier_desk.desktop.panes.two_line_items import KeyRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
@@ -25,7 +25,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
     from atelier_desk.engine.services.team.replay import Snapshot
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 

@@ -10,7 +10,7 @@ from atelier_desk.domain.events.run import LABELS
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.display_data import Span, TimelineMark
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, TimelineMark
 
 _WAITS = {
     "user": N_("Waiting for you"),

@@ -48,7 +48,7 @@ from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.team.display_data import Timeline, TimelineMark
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Timeline, TimelineMark
     from atelier_desk.engine.services.team.replay import Snapshot
 
 SIDE_FROM = 620

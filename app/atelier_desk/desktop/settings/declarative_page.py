@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QWidget
 
 from atelier_desk.desktop.settings.fields import Field, value_of
 from atelier_desk.desktop.settings.page_base import SettingsPage
-from atelier_desk.desktop.settings.page_parts import SectionCard
+from atelier_desk.desktop.settings.setting_rows_and_footer import SectionCard
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.domain.settings import Settings
 

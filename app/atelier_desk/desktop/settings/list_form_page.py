@@ -14,10 +14,10 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.page_base import SettingsPage
-from atelier_desk.desktop.settings.page_parts import SectionCard
 from atelier_desk.desktop.settings.progress_line import Outcome
+from atelier_desk.desktop.settings.setting_rows_and_footer import SectionCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind, bind_text, control
 from atelier_desk.support.i18n import N_, _

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.line_wrapping import TextField

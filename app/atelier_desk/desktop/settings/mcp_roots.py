@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
-from atelier_desk.desktop.panes.row_lists import KeyRole
+from atelier_desk.desktop.panes.two_line_items import KeyRole
 from atelier_desk.desktop.settings.list_form_page import ListLine, list_of_lines, show_lines
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, hbox, label, vbox

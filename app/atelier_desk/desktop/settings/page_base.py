@@ -24,8 +24,8 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.settings.page_parts import PageFooter, Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.settings.setting_rows_and_footer import PageFooter, Row, SectionCard
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import Item

@@ -11,8 +11,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QHeaderView, QLabel, QListView, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.page_parts import Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row, SectionCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bound_texts
 from atelier_desk.desktop.widgets.text_matching import plain

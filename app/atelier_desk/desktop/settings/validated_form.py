@@ -25,7 +25,7 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page_base import SettingsPage
-    from atelier_desk.desktop.settings.page_parts import Row
+    from atelier_desk.desktop.settings.setting_rows_and_footer import Row
     from atelier_desk.desktop.widgets import Card
 
 _MESSAGES = {

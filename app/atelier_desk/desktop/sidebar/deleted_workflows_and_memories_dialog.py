@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.desktop.widgets.debouncer import Debouncer

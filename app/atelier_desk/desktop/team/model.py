@@ -15,7 +15,7 @@ from atelier_desk.presentation.rows.team_state import Member, TeamState
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 
 REPORT_MS = 100
 """Minimum milliseconds between two rounds of ``changed``."""

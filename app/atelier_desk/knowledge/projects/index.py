@@ -13,9 +13,9 @@ import numpy as np
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.bm25_ranking import Postings
+from atelier_desk.knowledge.memory_vectors import REFINED, RowVectors
 from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
 from atelier_desk.knowledge.projects.name_and_test_ranking import QueryTerms
-from atelier_desk.knowledge.row_vectors import REFINED, RowVectors
 from atelier_desk.storage.memory_index_entry import CURRENT, Stems
 from atelier_desk.storage.project_graph_rows import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
 

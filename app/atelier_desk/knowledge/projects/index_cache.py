@@ -14,9 +14,9 @@ import numpy as np
 
 from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment
+from atelier_desk.knowledge.memory_vectors import RowVectors
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
 from atelier_desk.knowledge.projects.index import ProjectIndex
-from atelier_desk.knowledge.row_vectors import RowVectors
 from atelier_desk.storage.project_graph_rows import LightRow, project_key
 from atelier_desk.support.threads import in_tool_thread
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.llm.encoded_message_cache import EncodedMessage, EncodedMessages
-from atelier_desk.llm.message_order import arguments_object, arrange, function_name, unused_id
+from atelier_desk.llm.message_and_call_normalisation import arguments_object, arrange, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, blocks_of, laid_out
 from atelier_desk.llm.replies.provider_data import returned
 

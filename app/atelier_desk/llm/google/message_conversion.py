@@ -12,7 +12,7 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.llm.encoded_message_cache import EncodedMessages
-from atelier_desk.llm.message_order import arguments_object, arrange, function_name, unused_id
+from atelier_desk.llm.message_and_call_normalisation import arguments_object, arrange, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, laid_out
 from atelier_desk.llm.replies.provider_data import returned
 

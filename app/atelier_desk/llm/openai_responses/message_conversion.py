@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.llm.encoded_message_cache import EncodedMessages
-from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name, unused_id
+from atelier_desk.llm.message_and_call_normalisation import arguments_text, arrange, data_url, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, blocks_of, laid_out
 from atelier_desk.llm.replies.provider_data import returned
 

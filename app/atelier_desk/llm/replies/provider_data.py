@@ -11,7 +11,7 @@ import re
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, TextTurns, ToolCall
 from atelier_desk.domain.opaque_provider_data import ProviderData
-from atelier_desk.llm.message_order import arguments_text
+from atelier_desk.llm.message_and_call_normalisation import arguments_text
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.token_and_cost_estimates import attached
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.call_presentation_and_subjects import CallText
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 
 OVER = frozenset({"completed", "error", "cancelled", "abandoned", "not_run"})
 COUNTING = "processing"

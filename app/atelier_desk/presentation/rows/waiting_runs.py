@@ -14,7 +14,7 @@ from atelier_desk.domain.workflow import RunStatus
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.stream.payloads import LimitReached, SubAgentQuestion
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.atomic_rename import rename_new
-from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.checkpoints.checkpoint_files import CheckpointFiles
 from atelier_desk.workspace.confined_root import ConfinedRoot
 
 CONTENT = "content"

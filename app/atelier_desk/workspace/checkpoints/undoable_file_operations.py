@@ -26,9 +26,9 @@ from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.support.visible_and_shortened_text import is_storable_name, readable_name
 from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.checkpoints import trash
+from atelier_desk.workspace.checkpoints.checkpoint_files import CheckpointFiles
 from atelier_desk.workspace.checkpoints.held_files import HeldFiles
 from atelier_desk.workspace.checkpoints.move_copy_checks import copyable, missing_folders, movable
-from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.confined_root import ConfinedRoot, temporary_name
 from atelier_desk.workspace.diffs import digest

@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.replay.span_and_event_titles import mark_title, span_title
 from atelier_desk.desktop.settings.application_language import switch_language
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
-from atelier_desk.engine.services.team.display_data import Span, TimelineMark
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, TimelineMark
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.sections import SHELL

@@ -17,7 +17,7 @@ from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.request.sent_request_data import PartKind, PartSize
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.panes.conftest import Show
 from tests.desktop.panes.context.context_pane_fixtures import atelier, named, pane, texts

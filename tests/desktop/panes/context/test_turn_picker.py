@@ -11,7 +11,7 @@ from atelier_desk.desktop.panes.context import turn_picker as module
 from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
 from atelier_desk.desktop.panes.time_format import clock_time
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
-from atelier_desk.engine.services.team.display_data import Turn
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Turn
 from atelier_desk.support.i18n import set_language
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

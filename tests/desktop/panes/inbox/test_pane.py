@@ -25,7 +25,7 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from atelier_desk.engine.services.team.display_data import AgentNode
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.panes.conftest import Show
 from tests.desktop.questions.approval_fixtures import LINEAGE, ApprovalEngine, asks, emit_event

@@ -19,7 +19,7 @@ from atelier_desk.desktop.replay.span_and_event_titles import mark_title, span_t
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.team.display_data import TimelineMark
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import TimelineMark
 from atelier_desk.support import i18n
 from tests.desktop.panes.conftest import Show
 from tests.desktop.team.sample_team_events import START

@@ -16,7 +16,7 @@ from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.engine.run.request import context_fitting, prompt_texts
 from atelier_desk.engine.run.request.context_fitting import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
-from atelier_desk.llm.message_order import arrange
+from atelier_desk.llm.message_and_call_normalisation import arrange
 from atelier_desk.llm.replies.provider_data import for_server
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate_request
 from tests.helpers.runs_without_driver import Script, agent, call, finished, reply, started

@@ -25,7 +25,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.services.team.display_data import Span
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span
 from atelier_desk.engine.services.team.timeline import marks, timeline
 from tests.helpers.runs_without_driver import START, Script, call, finished, reply, started
 

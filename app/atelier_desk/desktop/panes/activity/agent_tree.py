@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.activity.agent_row import AgentRow
-from atelier_desk.desktop.panes.menu_position import menu_place
+from atelier_desk.desktop.panes.context_menu_position import menu_place
 from atelier_desk.desktop.team.agent_state_labels import spoken
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
-from atelier_desk.desktop.panes.row_lists import style_list
 from atelier_desk.desktop.panes.time_format import clock_time, duration, number
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.agent_state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark

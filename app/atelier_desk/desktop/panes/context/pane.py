@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.list import MemoryRow
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.panes.row_lists import style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
@@ -53,7 +53,7 @@ from atelier_desk.support.visible_and_shortened_text import visible
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.request.sent_request_data import Omitted, RequestSummary, SentItem, SentRequest
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
 
 WIDE = 620
 """From this width, in pixels at 100 %, requests, rows and text are side by side."""

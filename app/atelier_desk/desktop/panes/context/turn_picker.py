@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from atelier_desk.desktop.panes.time_format import clock_time
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
-from atelier_desk.engine.services.team.display_data import Turn
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Turn
 from atelier_desk.support.i18n import N_, _
 
 _MOST_TEXT = 12

@@ -14,8 +14,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list
 from atelier_desk.desktop.panes.time_format import ago
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.language_theme_bindings import bind

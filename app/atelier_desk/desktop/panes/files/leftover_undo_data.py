@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.presentation.file_change_text import leftover_facts, leftover_name, leftovers_text, lost_data_text

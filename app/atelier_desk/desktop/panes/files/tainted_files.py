@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, label, vbox
 from atelier_desk.presentation.file_change_text import mark_text

@@ -9,9 +9,9 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QListView, QWidget
 
-from atelier_desk.desktop.panes.menu_position import menu_place
-from atelier_desk.desktop.panes.row_lists import style_list
+from atelier_desk.desktop.panes.context_menu_position import menu_place
 from atelier_desk.desktop.panes.time_format import ago, clock_minutes, number
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.date_format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate

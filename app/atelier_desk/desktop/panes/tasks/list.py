@@ -18,9 +18,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.panes.menu_position import menu_place
-from atelier_desk.desktop.panes.row_lists import style_list
+from atelier_desk.desktop.panes.context_menu_position import menu_place
 from atelier_desk.desktop.panes.tasks.task_tree import TaskRow, moved
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate

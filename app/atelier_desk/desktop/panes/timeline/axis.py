@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.display_data import Span, Timeline
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, Timeline
 
 LEAST_GAP_MS = 4_000
 GAP_SHARE = 0.15

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.panes.timeline.axis import TimeAxis
-    from atelier_desk.engine.services.team.display_data import Span, TimelineRun
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, TimelineRun
 
 SpanKey = tuple[str, int, int, str, str]
 _FAILED = frozenset({"error", "timeout", "cut_off", "unknown", "rejected"})

@@ -9,10 +9,10 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.menu_position import menu_place
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list
+from atelier_desk.desktop.panes.context_menu_position import menu_place
 from atelier_desk.desktop.panes.timeline.lanes_and_bars import span_key, span_style
 from atelier_desk.desktop.panes.timeline.view import describe_span
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.replay.span_and_event_titles import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.display_data import Span, Timeline, TimelineRun
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, Timeline, TimelineRun
 
 _ICONS: dict[str, tuple[str, Role]] = {
     "model": ("sparkles", "accent"),

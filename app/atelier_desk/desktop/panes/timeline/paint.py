@@ -19,7 +19,7 @@ from atelier_desk.support.locale_format import NARROW
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.display_data import TimelineRun
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import TimelineRun
 
 TICK_PX = 84
 INDENT = 12

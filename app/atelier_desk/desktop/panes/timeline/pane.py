@@ -24,7 +24,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.team.display_data import Span, Timeline
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, Timeline
 
 REFRESH_MS = 250
 """Milliseconds between two loads for a running run: at most four a second."""

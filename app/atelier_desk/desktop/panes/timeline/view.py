@@ -33,7 +33,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.display_data import Span, Timeline, TimelineRun
+    from atelier_desk.engine.services.team.agent_tree_and_timeline_types import Span, Timeline, TimelineRun
 
 ROW, BAR, RULER = 20, 14, 24
 """Height of a row of bars, of a bar, and of the ruler, in pixels at 100 %."""

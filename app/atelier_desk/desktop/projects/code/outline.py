@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.row_lists import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox

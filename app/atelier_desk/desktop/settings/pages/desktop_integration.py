@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeySequence, QShowEvent
 from atelier_desk.desktop.main_window.action_registry import refusal, registry_of
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Toggle
-from atelier_desk.desktop.settings.page_parts import Row
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row
 from atelier_desk.desktop.settings.shortcut_field import KeyField
 from atelier_desk.desktop.system.global_shortcut import KeyState
 from atelier_desk.desktop.system.linux_notifications import REPLY

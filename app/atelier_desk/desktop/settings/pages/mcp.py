@@ -19,9 +19,9 @@ from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
-from atelier_desk.desktop.settings.page_parts import Row, switch_row
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row, switch_row
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.date_format import moment

@@ -11,8 +11,8 @@ from atelier_desk.desktop.main_window.action_registry import registry_of
 from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.settings.focus_keeping_rows import RowList
 from atelier_desk.desktop.settings.page_base import SettingsPage
-from atelier_desk.desktop.settings.page_parts import Row, switch_row
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row, switch_row
 from atelier_desk.domain.project import Project
 from atelier_desk.presentation.project_text import folder_word
 from atelier_desk.support.i18n import N_, _

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings.page_base import SettingsPage
-from atelier_desk.desktop.settings.page_parts import Row, SectionCard
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.setting_rows_and_footer import Row, SectionCard
 from atelier_desk.desktop.settings.shortcut_field import KeyField
 from atelier_desk.desktop.widgets.language_theme_bindings import made, native_keys
 from atelier_desk.support.i18n import N_, _

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
 from atelier_desk.engine.costs.month_budget import MonthBudget
-from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.lazy_services import LazyParts
 
 
 def month_budget(engine: LazyParts) -> MonthBudget:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
-from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.lazy_services import LazyParts
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.tool_services import ToolServices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.lazy_services import LazyParts
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 

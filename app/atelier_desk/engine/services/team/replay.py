@@ -15,7 +15,7 @@ from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.engine.run.projection.event_projection import RunTotals, project
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.services.team.display_data import AgentNode, TimelineMark
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode, TimelineMark
 from atelier_desk.engine.services.team.timeline import marks
 from atelier_desk.engine.services.team.tree import build, from_state
 from atelier_desk.engine.services.workflow.transcript import MessageWindow, TranscriptEntry, assembled

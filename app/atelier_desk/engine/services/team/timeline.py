@@ -38,7 +38,13 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.services.team.display_data import Span, SpanKind, Timeline, TimelineMark, TimelineRun
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import (
+    Span,
+    SpanKind,
+    Timeline,
+    TimelineMark,
+    TimelineRun,
+)
 
 RUNNING = "running"
 _OF_A_CHILD = (ChildStarted, ChildFinished, ChildAsked, ChildAnswered)

@@ -17,7 +17,7 @@ from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.engine.services.team.display_data import AgentNode, ApprovalCounts
+from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode, ApprovalCounts
 
 OUTLINE = (
     "run_started",

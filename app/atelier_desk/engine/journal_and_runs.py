@@ -12,7 +12,7 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.runs.caller_function_tools import GivenTools
 from atelier_desk.engine.runs.manager import RunManager
 from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.lazy_services import LazyParts
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
 

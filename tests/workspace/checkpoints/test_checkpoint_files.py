@@ -14,8 +14,8 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
 from atelier_desk.domain.file_change import Change
+from atelier_desk.workspace.checkpoints.checkpoint_files import CheckpointFiles
 from atelier_desk.workspace.checkpoints.records import Stopped
-from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 
 DATA = b"content"
 NAME = hashlib.sha256(DATA).hexdigest()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
-from atelier_desk.llm.message_order import (
+from atelier_desk.llm.message_and_call_normalisation import (
     CONTINUE,
     arguments_object,
     arguments_text,
@@ -141,7 +141,7 @@ def test_any_order_becomes_a_valid_one(kinds: list[str], between: bool) -> None:
     }
     messages = [made[kind].model_copy() for kind in kinds]
     out = arrange(messages, answer_before_user=between)
-    with patch("atelier_desk.llm.message_order._in_turn", lambda messages: False):
+    with patch("atelier_desk.llm.message_and_call_normalisation._in_turn", lambda messages: False):
         assert arrange(messages, answer_before_user=between) == out
     previous: ChatMessage | None = None
     waiting: list[str] = []
