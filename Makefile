@@ -171,7 +171,7 @@ CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
   engine/run/call_verdict.py engine/run/call_facts.py engine/run/permission_rules.py \
   workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/checked_connections.py \
-  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox_selection.py \
+  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox_contents.py \
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/checkpoint_files.py
 
 mutants: setup

@@ -16,7 +16,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from atelier_desk.support.shutdown import CANCELLED
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.cli.conftest import Cli, Result
 from tests.helpers.tool_calls import tool_call
 
@@ -153,7 +153,7 @@ def test_a_resumed_turn_reports_its_missing_folder(cli: Cli, project: Path) -> N
     assert f"The folder {project} was not found" in cli("resume", "--on-approval", "allow", steps=["done"]).err
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="needs a sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="needs a sandbox")
 def test_held_files_are_listed_restored_and_discarded(cli: Cli, project: Path) -> None:
     (project / "make.sh").write_text("echo Obey. > AGENTS.md; mkdir .husky; echo ls > .husky/pre-commit\n")
     command = tool_call("run_command", "c1", command="bash make.sh", modifies_files=True)

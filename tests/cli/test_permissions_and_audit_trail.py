@@ -18,7 +18,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.workspace.commands.safe_command_list import ABOUT
+from atelier_desk.workspace.commands.safe_command_descriptions import ABOUT
 from tests.cli.conftest import Cli, Configure
 from tests.cli.scripted_tool_calls import calculate
 from tests.helpers.tool_calls import tool_call

@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.files.change_tree import ChangeTree
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered, rows
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
@@ -168,7 +168,7 @@ def test_a_failing_test_is_repaired_and_undone(open_app: OpenApp, server: ModelS
     assert '"exit_status": 0' in passed
     assert "+    return max(2, width // 30)" in diff
     assert (project / "shelf.py").read_text() == AFTER
-    if sandbox_selection.available():
+    if sandbox_contents.available():
         assert not (project.parent / "escaped").exists()
         assert "LEAKED" not in failed + passed
 

@@ -16,11 +16,11 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, send_and_wait
 from tests.helpers.tool_calls import tool_call
 
-pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="everything is unconfined here, and asks")
+pytestmark = pytest.mark.skipif(not sandbox_contents.available(), reason="everything is unconfined here, and asks")
 
 TABLE = r"""
 # rule | command | the folder it is called in | verdict

@@ -19,7 +19,7 @@ from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.mcp_servers import FREE, added, ended
 from tests.helpers.manual_clock import ManualClock
@@ -150,7 +150,7 @@ async def test_a_secret_that_a_description_asks_for_is_not_sent(open_atelier: Op
         assert "tools/call" not in server.notes
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_a_sandboxed_server_writes_only_in_its_folder_and_reads_no_secrets(
     plain: Make, clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -181,7 +181,7 @@ async def test_a_sandboxed_server_writes_only_in_its_folder_and_reads_no_secrets
 
 
 @pytest.mark.skipif(
-    not sandbox_selection.available() or not sandbox_selection.hides(), reason="this system cannot hide files"
+    not sandbox_contents.available() or not sandbox_contents.hides(), reason="this system cannot hide files"
 )
 async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
     plain: Make, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -226,7 +226,7 @@ async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
         await connection.close()
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_a_later_rule_applies_to_a_running_server(plain: Make, clock: ManualClock, tmp_path: Path) -> None:
     own, temporary = tmp_path / "own", tmp_path / "temporary"
     for folder in (own, temporary):
@@ -262,7 +262,7 @@ async def test_a_later_rule_applies_to_a_running_server(plain: Make, clock: Manu
         await connection.close()
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_protected_files_in_its_folder_are_restored_and_new_ones_held(
     plain: Make, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.commands.harmless_git_config_keys import is_known
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import open_atelier
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.helpers.git_repositories import git
@@ -26,7 +26,7 @@ from tests.helpers.tool_calls import tool_call
 
 __all__ = ["open_atelier", "tried"]
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox_selection.available(), reason="needs git and a sandbox"
+    shutil.which("git") is None or not sandbox_contents.available(), reason="needs git and a sandbox"
 )
 COMMANDS = (
     "git status -b", "git diff", "git log -p -2", "git show", "git ls-files -m", "git shortlog HEAD",

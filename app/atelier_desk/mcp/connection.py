@@ -36,7 +36,7 @@ from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.processes import command_environment, sandbox_selection
+from atelier_desk.workspace.processes import command_environment, sandbox_contents
 from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ class Connection:
         environ = {**command_environment.environment(None), **values.env}
         box = None
         if server.sandbox:
-            if self._temporary is None or not sandbox_selection.available():
+            if self._temporary is None or not sandbox_contents.available():
                 raise error_conversion.not_started(
                     server.name, server.command, McpError(N_("this system has no sandbox"))
                 )
@@ -476,7 +476,7 @@ class Connection:
                     path=error.params["path"],
                 )
                 raise error_conversion.not_started(server.name, server.command, problem) from None
-            if kept_from.masked and not sandbox_selection.hides():
+            if kept_from.masked and not sandbox_contents.hides():
                 problem = McpError(
                     N_("a rule denies access to {path}, and this system cannot hide it from a program"),
                     path=kept_from.masked[0],
@@ -484,8 +484,8 @@ class Connection:
                 raise error_conversion.not_started(server.name, server.command, problem)
             roots = (folder,) if server.folder else ()
             self._protected_files = ServerProtectedFiles(self._files, server.name, roots)
-            box = sandbox_selection.working(
-                roots, temporary, self._hidden, network=True, held=sandbox_selection.held_in(self._hidden),
+            box = sandbox_contents.working(
+                roots, temporary, self._hidden, network=True, held=sandbox_contents.held_in(self._hidden),
                 read_only=(*kept_from.read_only, *self._protected_files.read_only), masked=kept_from.masked,
                 pinned=kept_from.pinned,
             )  # fmt: skip

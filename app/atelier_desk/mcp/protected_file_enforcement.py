@@ -8,7 +8,7 @@ from pathlib import Path
 from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 
 class ServerProtectedFiles:
@@ -23,7 +23,7 @@ class ServerProtectedFiles:
         self._files, self._name = files, name
         if files is not None:
             settle_all(files)
-        self._protected = ProtectedFiles(files, roots, mounted=sandbox_selection.has_mounts())
+        self._protected = ProtectedFiles(files, roots, mounted=sandbox_contents.has_mounts())
         if roots:
             self._protected.begin(Author(""), by=name)
         self.read_only = self._protected.read_only

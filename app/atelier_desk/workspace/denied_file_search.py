@@ -16,7 +16,7 @@ from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
 from atelier_desk.workspace.processes.git_pointer_files import led_to, work_trees
-from atelier_desk.workspace.processes.sandbox_selection import FOLDERS
+from atelier_desk.workspace.processes.sandbox_contents import FOLDERS
 
 ENTRIES = 400_000
 SECONDS = 2.0

@@ -15,7 +15,7 @@ from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
 from atelier_desk.workspace.denied_file_search import Denied, above, find, home_folder, real, slashed, work_tree
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 _HOLDS_S = 2.0
 """Seconds for which a result may be reused for assessments; hiding always uses a fresh one."""
@@ -150,13 +150,13 @@ class Denials:
         if denied.unseen:
             return denied.unseen
         open_git = any(_is_git(each) and not each.safe for each in judgement.commands)
-        if sandbox_selection.hides() and not open_git:
+        if sandbox_contents.hides() and not open_git:
             return ""
-        if not sandbox_selection.hides():
+        if not sandbox_contents.hides():
             there = next((each.path for each in denied.found if each.ban.reads or not reads_only), "")
             if there:
                 return there
-        if not any(ban.reads for ban in self.bans) or (reads_only and not open_git and sandbox_selection.hides()):
+        if not any(ban.reads for ban in self.bans) or (reads_only and not open_git and sandbox_contents.hides()):
             return ""
         return next(iter(self.repositories(denied)), "")
 

@@ -21,7 +21,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.verdict_replay import Replayed
-from atelier_desk.workspace.commands.safe_command_list import Does, safe_commands
+from atelier_desk.workspace.commands.safe_command_descriptions import Does, safe_commands
 from tests.desktop.settings.conftest import Engine, announced
 from tests.helpers.fake_bridge import settle
 

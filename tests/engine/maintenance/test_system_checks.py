@@ -9,7 +9,7 @@ import PySide6
 import pytest
 
 from atelier_desk.engine.maintenance import system_checks
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ async def test_without_a_request_no_process_is_started(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("there", "status", "said"), [(True, "ok", "are confined"), (False, "warn", "Not sandboxed")])
 def test_whether_commands_are_confined(monkeypatch: pytest.MonkeyPatch, there: bool, status: str, said: str) -> None:
-    monkeypatch.setattr(sandbox_selection, "available", lambda: there)
+    monkeypatch.setattr(sandbox_contents, "available", lambda: there)
     check = system_checks.command_sandbox()
     assert (check.status, said in check.message) == (status, True)
 
@@ -73,7 +73,7 @@ def test_which_parts_of_the_sandbox_this_system_supports(
     for name, value in {
         "available": True, "has_processes": processes, "has_proc": proc, "has_mounts": mounts, "holds_signals": signals,
     }.items():  # fmt: skip
-        monkeypatch.setattr(sandbox_selection, name, lambda value=value: value)
+        monkeypatch.setattr(sandbox_contents, name, lambda value=value: value)
     check = system_checks.command_sandbox()
     assert check.status == status
     assert bool(check.fix) is (status == "warn")

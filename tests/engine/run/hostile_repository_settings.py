@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, Recorder, send_and_wait
 from tests.helpers.hostile_repositories import Hostile
 
@@ -120,7 +120,7 @@ def tried(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr(sandbox_selection, "reading", lambda *_roots, **_more: None)
+    monkeypatch.setattr(sandbox_contents, "reading", lambda *_roots, **_more: None)
     return Tried(open_atelier, Hostile.template(tmp_path), tmp_path)
 
 

@@ -18,7 +18,7 @@ from atelier_desk.engine.run.call_verdict import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 TASKS = Path(__file__).parents[2] / "policy" / "permissions" / "harmless_tasks.txt"
 
@@ -86,7 +86,7 @@ def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int
     return len(asks), calls, asks
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 def test_60_harmless_tasks(tmp_path: Path) -> None:
     found = {
         mode.value: asked(tmp_path, mode) for mode in (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO)
@@ -98,7 +98,7 @@ def test_60_harmless_tasks(tmp_path: Path) -> None:
     assert count * 10 <= calls, which
 
 
-@pytest.mark.skipif(not sandbox_selection.available() or shutil.which("git") is None, reason="needs a sandbox and git")
+@pytest.mark.skipif(not sandbox_contents.available() or shutil.which("git") is None, reason="needs a sandbox and git")
 def test_the_same_in_a_real_clone_with_protected_files_and_a_denied_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.call_verdict import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 TABLE = """
 ls && cat app.py                       | allow | allow | allow mode
@@ -69,7 +69,7 @@ def said(folder: Path, command: str, mode: ApprovalMode, *rules: str, box: str =
     return found.action, found.reason
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="everything is unconfined here, and asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="everything is unconfined here, and asks")
 def test_the_table(folder: Path) -> None:
     wrong = []
     for row in TABLE.strip().splitlines():
@@ -90,6 +90,6 @@ def test_a_rule_does_not_override_what_always_needs_approval(folder: Path) -> No
 
 
 def test_without_a_sandbox_every_execution_needs_approval(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_selection, "available", lambda: False)
+    monkeypatch.setattr(sandbox_contents, "available", lambda: False)
     for command in ("python x.py", "ls"):
         assert said(folder, command, ApprovalMode.AUTO)[0] is Action.ASK

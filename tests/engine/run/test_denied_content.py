@@ -26,7 +26,7 @@ from atelier_desk.engine.run.call_verdict import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener
 from tests.helpers.tool_calls import tool_call
 
@@ -49,7 +49,7 @@ Call = tuple[str, dict[str, Any]]
 """A tool and its arguments."""
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox_selection.available(), reason="needs git and a sandbox"
+    shutil.which("git") is None or not sandbox_contents.available(), reason="needs git and a sandbox"
 )
 
 
@@ -245,7 +245,7 @@ async def test_denied_content_is_never_reached(
     protects.
     """
     if not mounts:
-        monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)
+        monkeypatch.setattr(sandbox_contents, "has_mounts", lambda: False)
     rows = attempts(place)
     assert sum(map(len, rows)) >= 400
     calls = [call for row in reduced(rows, start, step) for call in row]
@@ -297,7 +297,7 @@ python3 r.py secrets/prod.txt              | deny rule | deny rule
 def test_a_command_needs_approval_where_denied_files_cannot_be_hidden(
     place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: mounts)
+    monkeypatch.setattr(sandbox_contents, "has_mounts", lambda: mounts)
     wrong = []
     for line in filter(None, LOUD.splitlines()):
         command, *cells = (cell.strip() for cell in line.rsplit("|", 2))
@@ -460,4 +460,4 @@ async def test_nothing_changes_a_file_that_a_rule_protects_from_changes(open_ate
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
     # A build still creates files next to it.
-    assert (ws / "config/other.yml").exists() is sandbox_selection.has_mounts()
+    assert (ws / "config/other.yml").exists() is sandbox_contents.has_mounts()

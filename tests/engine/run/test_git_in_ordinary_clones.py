@@ -12,13 +12,13 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, Recorder, send_and_wait
 from tests.helpers.git_repositories import commit, git
 from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox_selection.available(),
+    shutil.which("git") is None or not sandbox_contents.available(),
     reason="needs git, and without a sandbox every command asks",
 )
 HOME = """

@@ -18,7 +18,7 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.helpers.git_repositories import commit, git
 from tests.helpers.hostile_repositories import PLACES, Hostile
@@ -27,7 +27,7 @@ from tests.helpers.tool_calls import tool_call
 __all__ = ["tried"]
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox_selection.available(),
+    shutil.which("git") is None or not sandbox_contents.available(),
     reason="needs git, and without a sandbox every command asks",
 )
 

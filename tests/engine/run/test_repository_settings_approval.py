@@ -19,13 +19,13 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, RuleScope
 from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository_inspection
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, Recorder
 from tests.helpers.git_repositories import commit, git
 from tests.helpers.tool_calls import tool_call
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox_selection.available(),
+    shutil.which("git") is None or not sandbox_contents.available(),
     reason="needs git, and without a sandbox every command asks",
 )
 

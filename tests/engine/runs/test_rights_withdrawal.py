@@ -27,7 +27,7 @@ from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, Recorder, completed, create_workflow, send_and_wait, status_after
 from tests.engine.runs.withdrawn_rights import (
     TOUCH,
@@ -142,7 +142,7 @@ CHANGES: list[tuple[Change, ApprovalMode, str]] = [
 """The person's change while the call is judged, under which profile, and the outcome of the call."""
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize(("change", "mode", "outcome"), CHANGES, ids=[row[0].__name__ for row in CHANGES])
 async def test_a_change_while_a_call_is_judged(
     open_atelier: Opener, tmp_path: Path, held: Held, change: Change, mode: ApprovalMode, outcome: str
@@ -342,7 +342,7 @@ async def test_a_change_while_a_turn_starts(
         assert not (tmp_path / "work" / "seen").exists()
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
 @pytest.mark.parametrize(
     ("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)]
@@ -370,7 +370,7 @@ async def test_a_change_while_the_run_is_not_in_memory(
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
 async def test_a_sub_agent_answered_alone_is_bound_by_its_teams_current_rights(
     open_atelier: Opener, tmp_path: Path, change: Change

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.llm.scripted_model import Step
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.engine.conftest import Opener, send_and_wait
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
 from tests.helpers.runs_without_driver import agent
@@ -20,7 +20,7 @@ from tests.helpers.tool_calls import tool_call
 TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
 @pytest.mark.parametrize("deep", [False, True])
 async def test_a_sub_agent_whose_start_is_being_committed(
@@ -60,7 +60,7 @@ async def test_a_sub_agent_whose_start_is_being_committed(
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("stricter", [False, True])
 async def test_a_stored_agent_that_became_stricter_after_it_was_planned(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stricter: bool

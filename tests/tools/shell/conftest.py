@@ -16,7 +16,7 @@ from atelier_desk.tools.registry.default_registry import create_default_tool_reg
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 
 @dataclass
@@ -95,6 +95,6 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 @pytest.fixture
 def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that would otherwise be read-only for the command can be changed, as on systems without mounts."""
-    monkeypatch.setattr(sandbox_selection, "PROTECTED_GIT_FILES", ())
-    monkeypatch.setattr(sandbox_selection, "PINNED", "")
+    monkeypatch.setattr(sandbox_contents, "PROTECTED_GIT_FILES", ())
+    monkeypatch.setattr(sandbox_contents, "PINNED", "")
     monkeypatch.setattr(ProtectedFiles, "read_only", property(lambda self: (), lambda self, found: None), raising=False)

@@ -7,7 +7,7 @@ import pytest
 from atelier_desk.tools.base import Risk
 from atelier_desk.tools.shell.command_risk import risk_of
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.processes.sandbox_selection import Kind
+from atelier_desk.workspace.processes.sandbox_contents import Kind
 
 LOW, MEDIUM, HIGH = Risk.LOW, Risk.MEDIUM, Risk.HIGH
 TABLE: tuple[tuple[str, Risk], ...] = (

@@ -13,11 +13,11 @@ import pytest
 
 from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.git_file_attacks import ATTACKS, MODULE, PLAIN, Attack, Person, by_the_tool
 
-pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+pytestmark = pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")

@@ -11,11 +11,11 @@ from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.git_file_attacks import PLAIN, Attack, Person, by_the_tool
 
-pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+pytestmark = pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 
 
 async def test_a_person_restores_or_discards_held_files(
@@ -82,7 +82,7 @@ async def test_read_only_settings_are_named(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     """As with npm's ``prepare``: the result says what to do next, even where the program continues."""
-    if not sandbox_selection.has_mounts():
+    if not sandbox_contents.has_mounts():
         pytest.skip("this system has no mounts of its own")
     person = Person(tmp_path / "with", Attack(PLAIN, f"echo '{line}' >prepare.sh; sh prepare.sh; true"))
     (result,) = await by_the_tool(bench, person, monkeypatch)
@@ -93,7 +93,7 @@ async def test_read_only_settings_are_named(
 async def test_an_existing_file_cannot_be_replaced(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not sandbox_selection.has_mounts():
+    if not sandbox_contents.has_mounts():
         pytest.skip("this system has no mounts of its own")
     steps = (
         "mv .git old", "mv .git/config x", "rm .git/config", "mv .git/hooks x", "touch .git/hooks/update",

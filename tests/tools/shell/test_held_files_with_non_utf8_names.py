@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 
 ACUTE, GRAVE = os.fsdecode(b"caf\xe9"), os.fsdecode(b"caf\xe8")
@@ -103,7 +103,7 @@ def test_files_held_by_a_launcher_are_handed_over(files: WorkspaceFiles, ws: Pat
     assert (ws / path).read_text() == "new"
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_a_command_that_creates_such_a_file_is_reported_with_its_name(
     bench: Bench, files: WorkspaceFiles, ws: Path
 ) -> None:
@@ -115,7 +115,7 @@ async def test_a_command_that_creates_such_a_file_is_reported_with_its_name(
     assert sorted(each.path for each in files.held.of("w")) == names
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 @pytest.mark.parametrize("line", ["rm caf*", "printf new >>{}", "mv {} other"])
 async def test_a_change_of_such_a_file_is_named_and_reported_as_not_undoable(
     bench: Bench, files: WorkspaceFiles, ws: Path, line: str

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from atelier_desk.tools.shell import command_execution
-from atelier_desk.workspace.processes import command_process, sandbox_selection
+from atelier_desk.workspace.processes import command_process, sandbox_contents
 from atelier_desk.workspace.processes.stdio_process import StdioProcess
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.git_file_attacks import (
@@ -31,7 +31,7 @@ from tests.tools.shell.git_file_attacks import (
     by_the_tool,
 )
 
-pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+pytestmark = pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")
@@ -168,7 +168,7 @@ async def test_files_are_held_although_the_launcher_was_killed(
 
 async def test_a_server_in_the_sandbox(tmp_path: Path) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, ""))
-    box = sandbox_selection.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
+    box = sandbox_contents.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
     line = f"git init -q lib; git -C lib config core.fsmonitor {person.canary}; echo done; cat"
     program = await StdioProcess.start(
         command_process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box)

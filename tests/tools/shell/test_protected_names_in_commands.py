@@ -24,10 +24,10 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 
-needs_sandbox = pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
+needs_sandbox = pytest.mark.skipif(not sandbox_contents.available(), reason="without a sandbox every command asks")
 
 NAMES = (
     "AGENTS.md", "CLAUDE.md", ".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", ".husky/pre-commit", ".npmrc",
@@ -180,14 +180,14 @@ def state(root: Path, names: list[str]) -> dict[str, object]:
 
 def unmounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a system without namespaces: nothing is read-only, only restored."""
-    true = sandbox_selection.working
+    true = sandbox_contents.working
 
     def working(*arguments: object, **more: object) -> object:
         made = true(*arguments, **{**more, "read_only": ()})  # type: ignore[arg-type]
         return {**made, "keep": []} if made is not None else None
 
-    monkeypatch.setattr(sandbox_selection, "working", working)
-    monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)
+    monkeypatch.setattr(sandbox_contents, "working", working)
+    monkeypatch.setattr(sandbox_contents, "has_mounts", lambda: False)
 
 
 MAKERS: tuple[Callable[[str], str], ...] = (
@@ -269,7 +269,7 @@ async def test_restore_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "change.sh").write_text("echo evil >> .husky/pre-commit\n")
     result = await bench.run("bash change.sh")
     assert (bench.root / ".husky/pre-commit").read_text() == "two\n"
-    if sandbox_selection.has_mounts():
+    if sandbox_contents.has_mounts():
         assert ".husky/pre-commit" in result.data["read_only"]
 
 
@@ -470,20 +470,20 @@ async def test_writes_by_others_meanwhile_stay(bench: Bench, files: WorkspaceFil
         "write_file", replace(bench.context, roots=(bench.root,)), path="AGENTS.md", content="allowed\n"
     )
     assert written.success, written.data
-    if sandbox_selection.has_mounts():
+    if sandbox_contents.has_mounts():
         (bench.root / ".vscode/settings.json").write_text("edited\n")
     (bench.root / "go").touch()
     result = await call
     assert "held" not in result.data
     assert (bench.root / "AGENTS.md").read_text() == "allowed\n"
-    if sandbox_selection.has_mounts():
+    if sandbox_contents.has_mounts():
         assert (bench.root / ".vscode/settings.json").read_text() == "edited\n"
 
 
 def test_without_a_sandbox_only_plain_reads_of_the_table_need_no_approval(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox_selection, "available", lambda: False)
+    monkeypatch.setattr(sandbox_contents, "available", lambda: False)
     for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE):
         for line in (
             "make",

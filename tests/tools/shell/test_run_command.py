@@ -1,6 +1,6 @@
 """Running commands: their results, their limits, and the description of a call before it runs."""
 
-# judges: app/atelier_desk/workspace/processes/sandbox_selection.py
+# judges: app/atelier_desk/workspace/processes/sandbox_contents.py
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +15,7 @@ from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.presentation import call_failure_text
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.shell import command_execution
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.leftover_processes import left
 
@@ -33,7 +33,7 @@ async def test_output_and_exit_status(bench: Bench) -> None:
     assert (bench.root / "made.txt").read_text() == "done\n"
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="there is no sandbox here")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="there is no sandbox here")
 async def test_a_command_approved_to_read_outside_reads_the_named_files(bench: Bench) -> None:
     for line in (
         "cat ../outside/secret",
@@ -56,11 +56,11 @@ async def test_the_programs_own_data_is_closed_even_inside_the_workspace(
     bench: Bench, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may contain the key file, a parent folder such as a home may be granted, and reading needs no approval."""
-    if not sandbox_selection.available():
+    if not sandbox_contents.available():
         pytest.skip("no sandbox here")
     if not mounts:
-        monkeypatch.setattr(sandbox_selection, "hides", lambda: False)
-        monkeypatch.setattr(sandbox_selection, "_masks", lambda _masked: {})
+        monkeypatch.setattr(sandbox_contents, "hides", lambda: False)
+        monkeypatch.setattr(sandbox_contents, "_masks", lambda _masked: {})
     data = bench.root / "share/data"
     data.mkdir(parents=True)
     (data / "keys.json").write_text("s3cret\n")
@@ -76,7 +76,7 @@ async def test_the_programs_own_data_is_closed_even_inside_the_workspace(
         assert "s3cret" not in str(result.data), line
         assert "keys.json\n" not in result.data["output"].replace("keys.json: ", ""), line
     assert (await bench.run("cat in.txt")).data["output"] == "b\na\nb\n"
-    if mounts and sandbox_selection.has_mounts():
+    if mounts and sandbox_contents.has_mounts():
         assert "share" in (await bench.run("ls")).data["output"]
 
 
@@ -306,7 +306,7 @@ async def test_a_child_process_that_ends_with_the_command_is_named(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, command: str, ended: bool, sandboxed: bool
 ) -> None:
     if not sandboxed:
-        monkeypatch.setattr(sandbox_selection, "available", lambda: False)
+        monkeypatch.setattr(sandbox_contents, "available", lambda: False)
     data = (await bench.run(command)).data
     assert (data["output"], "ended" in data) == ("over\n", ended)
 
@@ -335,7 +335,7 @@ async def test_without_a_folder_it_explains_how_to_get_one(bench: Bench) -> None
     ]
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_an_approved_command_stays_in_the_workspace(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(bench.outside))
     (bench.outside / ".ssh").mkdir()
@@ -359,7 +359,7 @@ async def test_an_approved_command_stays_in_the_workspace(bench: Bench, monkeypa
     assert (bench.outside / "out.txt").read_text() == "b\n"
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no sandbox")
 async def test_the_network_needs_a_separate_approval(bench: Bench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         line = (

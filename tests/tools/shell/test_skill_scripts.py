@@ -11,12 +11,12 @@ import pytest
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.shell.command_execution import CommandPlace, boxed, commands_of
-from atelier_desk.workspace.processes import sandbox_selection, seatbelt
+from atelier_desk.workspace.processes import sandbox_contents, seatbelt
 from atelier_desk.workspace.processes.command_process import Order
 from tests.tools.shell.conftest import Bench
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="commands cannot be confined here")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="commands cannot be confined here")
 async def test_a_script_is_readable_once_its_skill_is_in_use(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,7 +45,7 @@ def test_a_script_needs_approval_like_any_command(bench: Bench) -> None:
     assert call.effect is Effect.EXECUTE
 
 
-@pytest.mark.skipif(not sandbox_selection.available(), reason="commands cannot be confined here")
+@pytest.mark.skipif(not sandbox_contents.available(), reason="commands cannot be confined here")
 async def test_a_link_in_place_of_a_skill_opens_nothing(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +69,7 @@ async def test_a_link_in_place_of_a_skill_opens_nothing(
 
 
 async def test_a_command_starts_in_a_sandbox_that_is_a_profile(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_selection, "available", lambda: True)
+    monkeypatch.setattr(sandbox_contents, "available", lambda: True)
     monkeypatch.setattr(seatbelt, "available", lambda: True)
     place = CommandPlace(bench.root, bench.root, (bench.root,))
     order = boxed(Order("true", ("true",), bench.root, {}), "workspace", place, commands_of(bench.services), "w")

@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from tests.tools.shell.conftest import Bench
 from tests.workspace.commands.option_injections import NAMED, SHELL, lines
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def open_air(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sandbox: only the judgement of the line keeps the canary quiet here."""
-    monkeypatch.setattr(sandbox_selection, "available", lambda: False)
+    monkeypatch.setattr(sandbox_contents, "available", lambda: False)
 
 
 def snapshot(folder: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from atelier_desk.workspace.processes.command_output import Output
 from atelier_desk.workspace.processes.command_process import Order, Process
 from tests.workspace.processes.run_launcher import NOBODY, Launched, interpreter, launch
@@ -32,7 +32,7 @@ def root() -> Iterator[Path]:
 
 
 def boxed(root: Path, user: int | None = None) -> Mapping[str, Any]:
-    box = sandbox_selection.working([root], root.parent / "tmp")
+    box = sandbox_contents.working([root], root.parent / "tmp")
     assert box is not None
     box["read"] += [str(Path(interpreter(user)).resolve().parents[1])]
     for path in (root.parent, *root.parent.rglob("*")):

@@ -2,7 +2,7 @@
 has none.
 """
 
-# judges: app/atelier_desk/workspace/processes/sandbox_selection.py
+# judges: app/atelier_desk/workspace/processes/sandbox_contents.py
 from __future__ import annotations
 
 import asyncio
@@ -15,16 +15,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits
 from tests.workspace.processes.launcher_fixtures import WHERE, left, root, run, started, until
 from tests.workspace.processes.run_launcher import FOLDER, interpreter, launch
 
 __all__ = ["root"]
 
-pytestmark = pytest.mark.skipif(
-    not SUPERVISED or not sandbox_selection.available(), reason="this system has no sandbox"
-)
+pytestmark = pytest.mark.skipif(not SUPERVISED or not sandbox_contents.available(), reason="this system has no sandbox")
 
 MB = 1024**2
 
@@ -51,7 +49,7 @@ def test_a_program_that_cannot_be_started_is_reported(root: Path) -> None:
     assert (ran.status, "No such file" in ran.output) == (126, True)
 
 
-@pytest.mark.skipif(not sandbox_selection.has_processes(), reason="this system has no PID namespaces")
+@pytest.mark.skipif(not sandbox_contents.has_processes(), reason="this system has no PID namespaces")
 @pytest.mark.parametrize("where", ["namespaces", "another user"])
 def test_a_command_sees_no_other_processes(root: Path, where: str) -> None:
     ran = run(
@@ -61,7 +59,7 @@ def test_a_command_sees_no_other_processes(root: Path, where: str) -> None:
     )
     numbers, count, *shared = ran.output.splitlines()
     assert numbers.split() == ["2", "1", "2", "2"]
-    assert int(count) <= 6 or not sandbox_selection.has_proc()
+    assert int(count) <= 6 or not sandbox_contents.has_proc()
     assert len(shared) == 1  # the column headings
 
 
@@ -142,7 +140,7 @@ async def test_a_command_gets_its_input(root: Path) -> None:
     assert (process.status, process.output.shown().text) == (0, "got x\nend\n")
 
 
-@pytest.mark.skipif(not sandbox_selection.has_processes(), reason="this system has no PID namespaces")
+@pytest.mark.skipif(not sandbox_contents.has_processes(), reason="this system has no PID namespaces")
 async def test_a_command_ends_with_its_launcher(root: Path) -> None:
     mark = f"mark-{root.parent.name}"
     process = await started(root, f"setsid bash -c 'echo ready; sleep 300; :' {mark} & sleep 300; : {mark}")
@@ -206,7 +204,7 @@ def test_shared_memory_counts_once(root: Path, where: str, how: str, why: str) -
     assert (ran.report["why"], ran.status) == (why, 137 if why else 0), ran.output
 
 
-@pytest.mark.skipif(not sandbox_selection.has_processes(), reason="this system has no PID namespaces")
+@pytest.mark.skipif(not sandbox_contents.has_processes(), reason="this system has no PID namespaces")
 def test_system_v_memory_counts(root: Path) -> None:
     ran = run(root, ("python", "-I", "-c", SHARED, "detached"), limits=Limits(memory=120 * MB))
     assert (ran.report["why"], ran.status) == ("memory", 137), ran.output

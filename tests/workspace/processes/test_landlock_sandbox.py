@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.workspace.processes import landlock_sandbox, sandbox_selection
+from atelier_desk.workspace.processes import landlock_sandbox, sandbox_contents
 from tests.workspace.processes.run_launcher import NOBODY, interpreter, launch
 
-pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no Landlock")
+pytestmark = pytest.mark.skipif(not sandbox_contents.available(), reason="this system has no Landlock")
 
 PROBES = r"""
 import ctypes, errno, fcntl, json, os, resource, shutil, signal, socket, struct, sys
@@ -243,7 +243,7 @@ def test_no_probe_succeeds(
 ) -> None:
     user = NOBODY if where == "another user" else None
     python = interpreter(user)
-    alone = kind != "reading" and where != "without namespaces" and sandbox_selection.has_processes()
+    alone = kind != "reading" and where != "without namespaces" and sandbox_contents.has_processes()
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
     top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which only its owner can enter
@@ -276,9 +276,9 @@ def test_no_probe_succeeds(
             monkeypatch.setenv("HOME", str(outside))
             temporary = top / "temporary"
             box = (
-                sandbox_selection.reading(root)
+                sandbox_contents.reading(root)
                 if kind == "reading"
-                else sandbox_selection.working([root], temporary, network=kind == "network")
+                else sandbox_contents.working([root], temporary, network=kind == "network")
             )
             assert box is not None
             box["read"] += [sys.base_prefix, sys.prefix]
@@ -299,11 +299,11 @@ def test_no_probe_succeeds(
             allowed = (
                 free
                 | (OWN_KEYS | OWN_PROCESSES if alone else set())
-                | (set() if alone and sandbox_selection.has_proc() else NAMES)
+                | (set() if alone and sandbox_contents.has_proc() else NAMES)
             )
             allowed |= (
                 set()
-                if where != "without namespaces" and sandbox_selection.has_mounts()
+                if where != "without namespaces" and sandbox_contents.has_mounts()
                 else PUT_BACK
                 if kind != "reading"
                 else set()
@@ -350,8 +350,8 @@ def test_a_reading_command_has_no_access_to_everything(tmp_path: Path, monkeypat
         file.write_text("x")
     monkeypatch.setenv("HOME", str(home))
     first, second = (
-        sandbox_selection.reading(root, shown=[str(home)]),
-        sandbox_selection.working([root], tmp_path / "tmp", only=[other]),
+        sandbox_contents.reading(root, shown=[str(home)]),
+        sandbox_contents.working([root], tmp_path / "tmp", only=[other]),
     )
     assert first is not None
     assert second is not None
@@ -366,13 +366,13 @@ def test_a_reading_command_has_no_access_to_everything(tmp_path: Path, monkeypat
 
 
 def test_no_persistent_location_is_writable(tmp_path: Path) -> None:
-    box = sandbox_selection.reading(tmp_path)
+    box = sandbox_contents.reading(tmp_path)
     assert box is not None
     assert str(tmp_path) in box["read"]
     assert not any(Path(path).is_dir() for path in box["write"])
 
 
-@pytest.mark.skipif(not sandbox_selection.has_mounts(), reason="this system has no mounts for a command")
+@pytest.mark.skipif(not sandbox_contents.has_mounts(), reason="this system has no mounts for a command")
 @pytest.mark.parametrize("user", [None, 65534])
 @pytest.mark.parametrize("where", [None, "/dev/shm"], ids=["", "shared memory"])
 def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where: str | None) -> None:
@@ -383,7 +383,7 @@ def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where:
     (root / "private").mkdir(parents=True)
     for name in (".env", "private/key", "AGENTS.md", "plain"):
         (root / name).write_text("s3cret")
-    box = sandbox_selection.working(
+    box = sandbox_contents.working(
         [root], top / "tmp", read_only=[root / "AGENTS.md"], masked=[root / ".env", root / "private"]
     )
     assert box is not None
@@ -394,7 +394,7 @@ def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where:
         assert confined(box, root, f"{tried}; cat AGENTS.md plain made", user) == "s3crets3cretmade"
         assert [(root / name).read_text() for name in (".env", "private/key", "AGENTS.md")] == ["s3cret"] * 3
         assert (root / "made").read_text() == "made\n"
-        reads = sandbox_selection.reading(root, masked=[root / ".env"])
+        reads = sandbox_contents.reading(root, masked=[root / ".env"])
         assert reads is not None
         assert (
             confined(reads, root, "cat .env plain; echo x > plain; echo x > /dev/shm/x; ls /dev/shm/x", user)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.processes import sandbox_selection, seatbelt
+from atelier_desk.workspace.processes import sandbox_contents, seatbelt
 from atelier_desk.workspace.processes.seatbelt import profile
 from tests.workspace.processes.seatbelt_profile_evaluation import allows, rules
 
@@ -66,7 +66,7 @@ def test_it_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (root / ".git/config").touch()
     home = tmp_path / "home"
     shown = [Path(os.path.realpath(each)) for each in (home / ".claude/skills/notes", root / "skills/mine")]
-    box = sandbox_selection.working([root], tmp_path / "data/tmp", [tmp_path / "data"], shown=shown)
+    box = sandbox_contents.working([root], tmp_path / "data/tmp", [tmp_path / "data"], shown=shown)
     assert box is not None
     assert (box["kind"], box["roots"]) == ("workspace", [os.path.realpath(root)])
     real = os.path.realpath(tmp_path)
@@ -96,7 +96,7 @@ def test_it_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "data/db": (False, False),
         "data/tmp/x": (True, True),
     }
-    reads = sandbox_selection.reading(root)
+    reads = sandbox_contents.reading(root)
     assert reads is not None
     assert not allows(reads["profile"], "file-write-data", f"{real}/work/a")
     assert not allows(reads["profile"], "file-read-data", f"{real}/home/x")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from atelier_desk.workspace.processes.secret_locations import SECRETS
 from tests.workspace.processes.run_launcher import launch
 
@@ -25,7 +25,7 @@ def test_names() -> None:
     assert not [name for name in SECRETS if name.startswith("/") or ".." in name.split("/")]
 
 
-@pytest.mark.skipif(not sandbox_selection.available() or sys.platform != "linux", reason="this system has no Landlock")
+@pytest.mark.skipif(not sandbox_contents.available() or sys.platform != "linux", reason="this system has no Landlock")
 def test_none_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, root = tmp_path / "home", tmp_path / "work"
     root.mkdir()
@@ -37,7 +37,7 @@ def test_none_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (home / ".config/plain").mkdir(parents=True)
     (home / ".config/plain/settings").write_text("settings\n")
     monkeypatch.setenv("HOME", str(home))
-    box = sandbox_selection.working([root], tmp_path / "tmp")
+    box = sandbox_contents.working([root], tmp_path / "tmp")
     ran = launch(
         ("/bin/bash", "-c", f"cat {home}/.config/plain/settings; grep -rs s3cret {home}; exit 0"), root, box=box
     )

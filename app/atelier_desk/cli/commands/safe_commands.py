@@ -8,7 +8,7 @@ from atelier_desk.cli.command_result import Result, Table
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import _
-from atelier_desk.workspace.commands.safe_command_list import safe_commands
+from atelier_desk.workspace.commands.safe_command_descriptions import safe_commands
 
 
 async def commands(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

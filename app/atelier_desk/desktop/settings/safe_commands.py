@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
-from atelier_desk.workspace.commands.safe_command_list import Does, SafeCommand, safe_commands
+from atelier_desk.workspace.commands.safe_command_descriptions import Does, SafeCommand, safe_commands
 
 DOES = {
     Does.READS: N_("Only reads"),

@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.requests_to_child import ask_once
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 
 Status = Literal["ok", "warn", "fail"]
 LOW_DISK = 1024**3
@@ -114,15 +114,15 @@ def display() -> list[Check]:
 def command_sandbox() -> Check:
     """Check whether commands of agents can be sandboxed."""
     title = _("Sandbox")
-    if sandbox_selection.available():
+    if sandbox_contents.available():
         message = _(
             "Agents' commands are confined by {means}. Those that run without asking can only read. Those you "
             "allow can write only in the workflow's folders. Network access needs your approval and is then "
             "unrestricted.",
-            means=sandbox_selection.means(),
+            means=sandbox_contents.means(),
         )
         message_text = " ".join([message, *_namespaces()])
-        if sandbox_selection.holds_signals() or sandbox_selection.has_processes():
+        if sandbox_contents.holds_signals() or sandbox_contents.has_processes():
             return Check(name="sandbox", title=title, status="ok", message=message_text)
         message_text += " " + _(
             "A command can stop your other programs. Preventing this requires user namespaces or Linux 6.12 or later."
@@ -145,7 +145,7 @@ def _namespaces() -> list[str]:
     """Describe the Linux namespaces of approved commands; empty on other systems."""
     if not sys.platform.startswith("linux"):
         return []
-    if not sandbox_selection.has_processes():
+    if not sandbox_contents.has_processes():
         found = [
             _(
                 "On this system, commands have no process namespace of their own: they see the names of other "
@@ -153,7 +153,7 @@ def _namespaces() -> list[str]:
                 "sandbox."
             )
         ]
-    elif sandbox_selection.has_proc():
+    elif sandbox_contents.has_proc():
         found = [_("Commands you allow see only their own processes. When a command ends, all its processes end too.")]
     else:
         found = [
@@ -162,11 +162,11 @@ def _namespaces() -> list[str]:
                 "command ends, all its processes end too."
             )
         ]
-    if sandbox_selection.has_processes() and not sandbox_selection.holds_signals():
+    if sandbox_contents.has_processes() and not sandbox_contents.holds_signals():
         found.append(
             _("Read-only commands could stop your other programs. Only Linux 6.12 and later can prevent that.")
         )
-    if not sandbox_selection.has_mounts():
+    if not sandbox_contents.has_mounts():
         found.append(
             _(
                 "Without mount namespaces, protected parts of a repository are only restored after a command has "

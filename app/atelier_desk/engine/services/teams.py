@@ -18,9 +18,9 @@ from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode, Timeline, Turn
+from atelier_desk.engine.services.team.agent_trees import all_events, read_trees
 from atelier_desk.engine.services.team.replay import RecordedRun, Snapshot
 from atelier_desk.engine.services.team.timeline import timeline
-from atelier_desk.engine.services.team.tree import all_events, read_trees
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, TranscriptReader
 from atelier_desk.support.i18n import N_
 

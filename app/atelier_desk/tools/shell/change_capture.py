@@ -22,7 +22,7 @@ from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, Comma
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.commands.judge import Judgement
-from atelier_desk.workspace.processes import sandbox_selection
+from atelier_desk.workspace.processes import sandbox_contents
 from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 _NAMED = 20
@@ -96,7 +96,7 @@ def _protecting(
     folders = [str(root) for root in place.roots]
     allowed = allowed or protected_names_in_commands.targets(judgement, cwd, folders)
     may_change = partial(protected_names_in_commands.may_change, allowed, judgement, cwd, folders)
-    mounted = box != "none" and sandbox_selection.has_mounts()
+    mounted = box != "none" and sandbox_contents.has_mounts()
     return ProtectedFiles(services.files, place.roots, may_change=may_change, mounted=mounted)
 
 

@@ -27,10 +27,10 @@ from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import Line, ShellWord, Simple
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 from atelier_desk.workspace.path_restrictions import Hidden
-from atelier_desk.workspace.processes import command_environment, sandbox_selection
+from atelier_desk.workspace.processes import command_environment, sandbox_contents
 from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 from atelier_desk.workspace.processes.running_commands import Commands, KeptOutput, TooManyError
-from atelier_desk.workspace.processes.sandbox_selection import Kind
+from atelier_desk.workspace.processes.sandbox_contents import Kind
 from atelier_desk.workspace.skills.skill_discovery import folders_of
 
 _WORDS = """
@@ -95,7 +95,7 @@ def commands_of(services: ToolServices) -> Commands:
 
 async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
     """Return what rules hide from a command that is started now; a program without a line has no judgement."""
-    if not context.denied or not sandbox_selection.hides():
+    if not context.denied or not sandbox_contents.hides():
         # Where nothing can be hidden, a person was asked.
         return Hidden()
     return await in_tool_thread(context.denied.hidden, judgement, context.denied_allowed)
@@ -125,10 +125,10 @@ def boxed(
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox_selection.working(
+    box = sandbox_contents.working(
         place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only,
         read_only=(*kept_from.read_only, *read_only), masked=kept_from.masked, pinned=kept_from.pinned,
-        held=sandbox_selection.held_in(commands.hidden), changes_repositories=changes_repositories,
+        held=sandbox_contents.held_in(commands.hidden), changes_repositories=changes_repositories,
     )  # fmt: skip
     if box is None:
         return order
@@ -158,7 +158,7 @@ def named(judgement: Judgement, place: CommandPlace) -> tuple[Path, ...] | None:
     if (
         judgement.kind is not Does.READS
         or "git" in programs
-        or not all(sandbox_selection.is_of_system(file) for file in found)
+        or not all(sandbox_contents.is_of_system(file) for file in found)
     ):
         return None
     # A pattern of names refers to files in its leading folder.
@@ -180,7 +180,7 @@ def same_with_files(judgement: Judgement) -> tuple[str, ...]:
 
 def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     """Return the sandbox that a command really gets on this system."""
-    if not sandbox_selection.available():
+    if not sandbox_contents.available():
         return "none"
     return "reading" if safe else wanted
 
@@ -242,11 +242,11 @@ async def order_of(
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox_selection.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
+        box = sandbox_contents.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     rendered = Line(tuple(found), line.operators).rendered
-    box = sandbox_selection.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
+    box = sandbox_contents.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
     return replace(_in_shell(rendered, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 

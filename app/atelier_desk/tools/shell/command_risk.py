@@ -13,7 +13,7 @@ from atelier_desk.tools.base import Risk
 from atelier_desk.workspace.commands.command_table import DELETES, SHELLS
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.package_install_detection import installs
-from atelier_desk.workspace.processes.sandbox_selection import Kind as Box
+from atelier_desk.workspace.processes.sandbox_contents import Kind as Box
 
 
 def risk_of(judgement: Judgement, box: Box, *, reads_below: bool) -> Risk:

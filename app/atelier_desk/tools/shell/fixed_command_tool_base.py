@@ -11,7 +11,7 @@ from atelier_desk.tools.shell import change_capture, command_execution
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import command_environment
 from atelier_desk.workspace.processes.command_process import Order
-from atelier_desk.workspace.processes.sandbox_selection import Kind
+from atelier_desk.workspace.processes.sandbox_contents import Kind
 
 
 class FixedCommand(DescribedTool):

@@ -9,7 +9,7 @@ from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
-from atelier_desk.workspace.commands.safe_command_list import Does, safe_commands
+from atelier_desk.workspace.commands.safe_command_descriptions import Does, safe_commands
 
 _LIMITED = {"find": "find (no -exec, -delete)", "sed": "sed -n 1,20p"}
 """Programs that are only partly known."""

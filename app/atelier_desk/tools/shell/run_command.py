@@ -23,7 +23,7 @@ from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import LONGEST
 from atelier_desk.workspace.processes.command_output import MOST_BYTES, MOST_LINES
-from atelier_desk.workspace.processes.sandbox_selection import Kind
+from atelier_desk.workspace.processes.sandbox_contents import Kind
 
 
 class RunCommandInput(Input):

@@ -15,7 +15,7 @@ from typing import Any
 from atelier_desk.support import background_tasks
 from atelier_desk.workspace.processes.command_output import Output
 from atelier_desk.workspace.processes.command_process import Order, Process
-from atelier_desk.workspace.processes.sandbox_selection import FOLDERS
+from atelier_desk.workspace.processes.sandbox_contents import FOLDERS
 
 MOST_AT_ONCE = 16
 """Maximum concurrent background commands per workflow."""

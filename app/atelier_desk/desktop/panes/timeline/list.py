@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.context_menu_position import menu_place
-from atelier_desk.desktop.panes.timeline.lanes_and_bars import span_key, span_style
+from atelier_desk.desktop.panes.timeline.lanes_bars_and_scene import span_key, span_style
 from atelier_desk.desktop.panes.timeline.view import describe_span
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.replay.span_and_event_titles import span_title

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, Q
 
 from atelier_desk.desktop.panes.time_format import duration, number
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
-from atelier_desk.desktop.panes.timeline.lanes_and_bars import Bar, Scene, is_dashed, span_style
+from atelier_desk.desktop.panes.timeline.lanes_bars_and_scene import Bar, Scene, is_dashed, span_style
 from atelier_desk.desktop.replay.span_and_event_titles import bar_title
 from atelier_desk.desktop.team.agent_state_labels import STATE_ICONS
 from atelier_desk.desktop.theme import theme

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis, axis_of, sub_rows
-from atelier_desk.desktop.panes.timeline.lanes_and_bars import Bar, Lane, Scene, SpanKey, span_key
+from atelier_desk.desktop.panes.timeline.lanes_bars_and_scene import Bar, Lane, Scene, SpanKey, span_key
 from atelier_desk.desktop.panes.timeline.paint import names_width, paint_timeline
 from atelier_desk.desktop.replay.span_and_event_titles import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme

@@ -16,8 +16,8 @@ from atelier_desk.engine.run.projection.event_projection import RunTotals, proje
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode, TimelineMark
+from atelier_desk.engine.services.team.agent_trees import build, from_state
 from atelier_desk.engine.services.team.timeline import marks
-from atelier_desk.engine.services.team.tree import build, from_state
 from atelier_desk.engine.services.workflow.transcript import MessageWindow, TranscriptEntry, assembled
 
 SNAPSHOT_EVERY = 200

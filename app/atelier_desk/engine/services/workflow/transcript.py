@@ -13,7 +13,7 @@ from atelier_desk.domain.workflow_branches import RunLink, turns
 from atelier_desk.engine.services.common.input_checks import page
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.team.agent_tree_and_timeline_types import AgentNode
-from atelier_desk.engine.services.team.tree import read_trees
+from atelier_desk.engine.services.team.agent_trees import read_trees
 from atelier_desk.tools.definition.call_description import Effect
 from atelier_desk.tools.registry.sections import PLANNING
 

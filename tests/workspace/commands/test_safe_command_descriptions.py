@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.workspace.commands import command_table, git_safety, safe_command_list
+from atelier_desk.workspace.commands import command_table, git_safety, safe_command_descriptions
 from atelier_desk.workspace.commands.judge import Kind, judge
-from atelier_desk.workspace.commands.safe_command_list import ABOUT, Does, safe_commands
+from atelier_desk.workspace.commands.safe_command_descriptions import ABOUT, Does, safe_commands
 
 
 def test_every_command_of_the_table_is_listed_once_with_its_effect() -> None:
@@ -46,6 +46,6 @@ def test_the_policy_accepts_each_listed_option(name: str) -> None:
 def test_a_command_without_rules_has_no_options() -> None:
     assert next(each.options for each in safe_commands() if each.name == "whoami") == ""
     assert (
-        safe_command_list.options(command_table.READS["head"])
+        safe_command_descriptions.options(command_table.READS["head"])
         == "-qvz -n X -c X -20 --quiet --silent --verbose --lines=X --bytes=X"
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.workspace.processes import landlock_sandbox, sandbox_selection, seatbelt
+from atelier_desk.workspace.processes import landlock_sandbox, sandbox_contents, seatbelt
 from tests.workspace.processes.seatbelt_profile_evaluation import allows
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
@@ -57,7 +57,7 @@ def mac(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(place: Path, name: str = "work", hidden: tuple[Path, ...] = (), **more: Any) -> dict[str, Any]:
-    box = sandbox_selection.working([place / name], place / "tmp", hidden, **more)
+    box = sandbox_contents.working([place / name], place / "tmp", hidden, **more)
     assert box is not None
     return box
 
@@ -71,10 +71,10 @@ def test_without_a_confining_mechanism_there_is_no_sandbox(place: Path, monkeypa
     monkeypatch.setattr(landlock_sandbox, "available", lambda: False)
     monkeypatch.setattr(seatbelt, "available", lambda: False)
     found = (
-        sandbox_selection.available(),
-        sandbox_selection.means(),
-        sandbox_selection.reading(place / "work"),
-        sandbox_selection.working([place / "work"], place / "tmp"),
+        sandbox_contents.available(),
+        sandbox_contents.means(),
+        sandbox_contents.reading(place / "work"),
+        sandbox_contents.working([place / "work"], place / "tmp"),
     )
     assert found == (False, "", None, None)
     assert not (place / "tmp").exists()
@@ -91,12 +91,12 @@ def test_which_mechanism_confines_and_whether_signals_stay_inside(
     monkeypatch.setattr(landlock_sandbox, "available", lambda: not mac_there)
     monkeypatch.setattr(landlock_sandbox, "abi", lambda: abi)
     monkeypatch.setattr(seatbelt, "available", lambda: mac_there)
-    assert (sandbox_selection.means(), sandbox_selection.holds_signals()) == (named, held)
+    assert (sandbox_contents.means(), sandbox_contents.holds_signals()) == (named, held)
 
 
 @pytest.mark.usefixtures("linux")
 def test_the_sandbox_of_a_reading_command(place: Path) -> None:
-    box = sandbox_selection.reading(place / "work", shown=[str(place / "home"), str(place / "home/.ssh")])
+    box = sandbox_contents.reading(place / "work", shown=[str(place / "home"), str(place / "home/.ssh")])
     assert box is not None
     assert {**box, "read": ()} == {"kind": "reading", "read": (), "write": list(SINKS)}
     assert set(SYSTEM) <= set(box["read"])
@@ -170,7 +170,7 @@ def test_a_file_that_points_to_a_repository_cannot_be_changed(
 def test_masked_paths_are_replaced_by_empty_read_only_ones(place: Path) -> None:
     wanted = sorted(str(place / "work" / name) for name in (".env", "src"))
     masked = [Path(each) for each in reversed(wanted)]
-    for box in (made(place, masked=masked), sandbox_selection.reading(place / "work", masked=masked)):
+    for box in (made(place, masked=masked), sandbox_contents.reading(place / "work", masked=masked)):
         assert box is not None
         assert box["masked"] == wanted
         file, folder = Path(box["empty_file"]), Path(box["empty_folder"])
@@ -181,7 +181,7 @@ def test_masked_paths_are_replaced_by_empty_read_only_ones(place: Path) -> None:
         assert (modes[0] & 0o222, modes[1:]) == (0, [0o555, 0o711])
         assert file.parent.name.startswith("atelier-commands-")
     assert not reads(made(place, masked=masked), file)
-    only_reads = sandbox_selection.reading(place / "work", masked=masked)
+    only_reads = sandbox_contents.reading(place / "work", masked=masked)
     assert only_reads is not None
     assert only_reads["shared"] == str(folder)
 
@@ -222,7 +222,7 @@ def test_closed_paths_in_a_workspace_stay_closed(place: Path) -> None:
     ("/w", {"/w/gone"}, ["/w"]), ("/w", {"/dev"}, ["/w"]), ("/nowhere/at/all", {"/nowhere/at"}, []),
 ])  # fmt: skip
 def test_the_readable_rest_of_a_folder_with_closed_paths(path: str, closed: set[str], left: list[str]) -> None:
-    assert sandbox_selection._without(path, closed) == left
+    assert sandbox_contents._without(path, closed) == left
 
 
 def test_an_unlistable_folder_with_closed_paths_is_not_readable(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,14 +230,14 @@ def test_an_unlistable_folder_with_closed_paths_is_not_readable(place: Path, mon
         raise PermissionError(path)
 
     monkeypatch.setattr(os, "listdir", refuses)
-    assert sandbox_selection._without(str(place / "home"), {str(place / "home/.ssh")}) == []
+    assert sandbox_contents._without(str(place / "home"), {str(place / "home/.ssh")}) == []
 
 
 @pytest.mark.parametrize(
     ("root", "dev_closed"), [("/dev/shm/work", False), ("/dev/shmwork", True), ("/home/work", True)]
 )
 def test_a_workspace_in_shared_memory_is_not_a_device(root: str, dev_closed: bool) -> None:
-    assert ("/dev" in sandbox_selection._closed_in(root, {"/dev", "/run/user"})) is dev_closed
+    assert ("/dev" in sandbox_contents._closed_in(root, {"/dev", "/run/user"})) is dev_closed
 
 
 @pytest.mark.usefixtures("mac")
@@ -264,7 +264,7 @@ def test_the_sandbox_of_a_command_on_macos(place: Path) -> None:
     assert ("network" in text, "network*" in made(place, network=True)["profile"]) == (False, True)
     alone = made(place, "plain", only=[place / "home"])["profile"]
     assert [allows(alone, "file-read-data", str(place / each)) for each in ("home/docs", "work/a")] == [True, False]
-    reading = sandbox_selection.reading(root, masked=[root / "src"])
+    reading = sandbox_contents.reading(root, masked=[root / "src"])
     assert reading is not None
     assert set(reading) == {"kind", "profile"}
     assert reading["kind"] == "reading"
