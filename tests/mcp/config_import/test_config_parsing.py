@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.mcp.config_import import config_locations, config_parsing
 from atelier_desk.mcp.config_import.found_server import FoundServer
+from atelier_desk.support.i18n import _, set_language
 
 ENTRY = {"command": "npx", "args": ["-y", "@scope/files", "/data"], "env": {"API_TOKEN": "abc", "MODE": "quick"}}
 TOML = """
@@ -274,6 +275,31 @@ def test_an_unusable_entry_is_a_problem_of_its_own(entry: dict[str, object]) -> 
     bad, good = config_parsing.servers(json.dumps({"mcpServers": {"bad": entry, "good": ENTRY}}))
     assert bad.problem is not None
     assert (bad.config, good.config is not None) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"url": "http:/x y"}, "Ce serveur est inutilisable : l’adresse doit commencer par http:// ou https://"),
+        ({"command": "x", "env": {"not a name": "1"}}, "“not a name” doit être le nom d’une variable"),
+    ],
+)
+def test_the_problem_of_an_entry_is_in_the_readers_language(entry: object, said: str) -> None:
+    found, _good = config_parsing.servers(json.dumps({"mcpServers": {"bad": entry, "good": ENTRY}}))
+    assert found.problem is not None
+    set_language("fr")
+    try:
+        shown = found.problem.localized(_).replace("\u00a0", " ")
+    finally:
+        set_language("en")
+    assert said in shown
+    assert "Value error" not in f"{shown} {found.problem}"
+
+
+def test_the_problem_of_an_address_quotes_no_password_in_it() -> None:
+    (found,) = config_parsing.servers(json.dumps({"mcpServers": {"bad": {"url": "ftp://ada:pw123@a.example"}}}))
+    assert found.problem is not None
+    assert "pw123" not in f"{found.problem} {found.problem.localized(_)}"
 
 
 def test_a_number_is_read_as_text() -> None:

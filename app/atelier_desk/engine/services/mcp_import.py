@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common.mcp_status import McpStatus
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.mcp.config_import import bundle, config_locations, config_parsing
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
+from atelier_desk.presentation.validation_problems import FIELD_TITLES, Problems
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.regular_files import open_plain
 from atelier_desk.support.threads import in_tool_thread
@@ -138,10 +141,9 @@ def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") ->
     changes = {"env": env, "headers": headers, "args": tuple(args), **({"name": name} if name else {})}
     try:
         return McpServer.model_validate({**found.config.model_dump(), **changes}), secrets
-    except ValueError as error:
-        raise UsageError(
-            N_("This server cannot be used: {detail}"), detail=str(error).splitlines()[-1].strip()
-        ) from None
+    except ValidationError as error:
+        problems = Problems(error, FIELD_TITLES, values=False)
+        raise UsageError(N_("This server cannot be used: {detail}"), detail=problems) from None
 
 
 def asked(found: FoundServer) -> tuple[Ask, ...]:

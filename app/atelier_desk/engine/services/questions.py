@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion, values_of
-from atelier_desk.engine.services.common.input_checks import explain
 from atelier_desk.engine.services.common.service import Service
 from atelier_desk.llm.secrets import redact
 from atelier_desk.presentation import elicitation_form_text
+from atelier_desk.presentation.validation_problems import explain
 from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000

@@ -15,6 +15,7 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.mcp.server_secrets import BARE as _BARE
 from atelier_desk.mcp.server_secrets import REFERENCE as _REFERENCE
+from atelier_desk.presentation.validation_problems import FIELD_TITLES, Problems
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 
@@ -145,10 +146,8 @@ def build(
     try:
         config = McpServer(name=name_of(name), env=env, headers=headers, source=source, **fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
         problem = UsageError(
-            N_("This server cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"]
+            N_("This server cannot be used: {detail}"), detail=Problems(error, FIELD_TITLES, values=False)
         )
         return FoundServer(name_of(name), told=told, problem=problem)
     return FoundServer(config.name, config, tuple(found.values()), tuple(notes), shorten(told, 500))

@@ -29,13 +29,9 @@ _OPENCODE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
 
 
 def entry(
-    name: str, said: object, source: str, inputs: Mapping[str, Mapping[str, object]] | None = None
+    name: str, said: Mapping[str, object], source: str, inputs: Mapping[str, Mapping[str, object]] | None = None
 ) -> FoundServer:
     """Read a server's entry; ``inputs`` are VS Code's input variables, by id."""
-    if not isinstance(said, Mapping):
-        return FoundServer(
-            name, problem=UsageError(N_("This server cannot be used: {detail}"), detail="an object is expected")
-        )
     kind = text_of(said.get("type") or said.get("transport") or "").strip()
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
+from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.ids import is_id
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.presentation import argument_error_text
+from atelier_desk.presentation.validation_problems import FIELD_TITLES, Problems
 from atelier_desk.storage.repositories.base_repository import some
-from atelier_desk.support import locale_format
 from atelier_desk.support.i18n import N_
 
 M = TypeVar("M", bound=BaseModel)
@@ -62,48 +59,6 @@ def identifier(value: str, what: str) -> None:
         )
 
 
-def explain(error: ValidationError) -> str:
-    """Return a pydantic error in one line for a person.
-
-    Each field, the problem and, for texts and numbers, the value; at most ``argument_error_text.MOST`` problems.
-    """
-    parts: list[str] = []
-    found = error.errors(include_url=False)
-    for item in found[: argument_error_text.MOST]:
-        where = ".".join(str(step) for step in item["loc"]) or "value"
-        given = item.get("input")
-        if isinstance(given, str) and len(given) > 40:
-            shown = f" ({len(given)} characters)"
-        elif isinstance(given, (str, int, float, bool)):
-            shown = f" ({given!r})"
-        else:
-            shown = ""
-        message = item["msg"].removeprefix("Value error, ")
-        parts.append(f"{where}: {message}{shown}")
-    if len(found) > len(parts):
-        parts.append(f"… ({len(found)})")
-    return "; ".join(parts)
-
-
-_TITLES = {"name": N_("Name"), "kind": N_("Kind"), "base_url": N_("Address"), "url": N_("Address")}
-"""As the forms of the window name these fields."""
-
-
-class Problems(AtelierError):
-    """Problems of a validation as an error value: in English as in ``explain``, for people in their language.
-
-    ``titles`` are ``N_`` texts that people know some fields by.
-    """
-
-    def __init__(self, error: ValidationError, titles: Mapping[str, str] = MappingProxyType({})) -> None:
-        super().__init__("{problems}", code="invalid", problems=explain(error))
-        self._error, self._titles = error, titles
-
-    def localized(self, translate: Callable[..., str]) -> str:
-        found = argument_error_text.explain(self._error, number=locale_format.number, titles=self._titles)
-        return found.removesuffix(".")
-
-
 def build(model: type[M], what: str, /, **fields: object) -> M:
     """Return ``model(**fields)``.
 
@@ -113,7 +68,7 @@ def build(model: type[M], what: str, /, **fields: object) -> M:
         return model(**fields)
     except ValidationError as error:
         raise UsageError(
-            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error, _TITLES)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error, FIELD_TITLES)
         ) from None
 
 

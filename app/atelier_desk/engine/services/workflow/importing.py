@@ -56,6 +56,7 @@ from atelier_desk.engine.services.workflow import imported_runs
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.policy.permissions import taint_sources
+from atelier_desk.presentation.validation_problems import Problems
 from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.storage.repositories import workflow_import
 from atelier_desk.storage.repositories.workflow_import import WorkflowRows
@@ -409,7 +410,7 @@ def parse(text: str | bytes) -> WorkflowFile:
                 N_("This is not a workflow file, or a part of it is missing. Export it again."), code="invalid"
             ) from None
         raise UsageError(
-            N_("This is not a workflow file: {problems}"), code="invalid", problems=input_checks.Problems(error)
+            N_("This is not a workflow file: {problems}"), code="invalid", problems=Problems(error)
         ) from None
 
 
