@@ -131,7 +131,7 @@ def test_errors_are_in_the_readers_language(cli: Cli) -> None:
             ("add", "x" * 40, "--url", "https://a.example"),
             "«\u00a0Nom\u00a0» est trop long\u00a0: 40 caractères\u00a0; le maximum est de 32",
         ),
-        (("add", "web", "--env", "1X=2", "--command", "x"), "“1X” doit être le nom d’une variable"),
+        (("add", "web", "--env", "1X=2", "--command", "x"), "«\u00a01X\u00a0» doit être le nom d’une variable"),
         (("add", "web", "--url", "https://a.example:99999"), "https://a.example:99999 n’est pas une adresse"),
     ):
         found = cli("--lang", "fr", "mcp", *line)

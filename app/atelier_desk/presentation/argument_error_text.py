@@ -94,7 +94,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
         field = _("“{name}”", name=_(titles[field]))
     kind, context = str(item["type"]), item.get("ctx") or {}
     if place and place[-1] == "[key]":  # an invalid key: show the key, not its location
-        field = f"“{shorten(str(item.get('input', '')), 60)}”"
+        field = _("“{name}”", name=shorten(str(item.get("input", "")), 60))
     if kind == "string_pattern_mismatch" and (said := _FORMS.get(str(context.get("pattern")))):
         return _(said, field=field)
     if kind in _EXPECTED:

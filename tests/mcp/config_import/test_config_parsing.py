@@ -281,7 +281,7 @@ def test_an_unusable_entry_is_a_problem_of_its_own(entry: dict[str, object]) -> 
     ("entry", "said"),
     [
         ({"url": "http:/x y"}, "Ce serveur est inutilisable : l’adresse doit commencer par http:// ou https://"),
-        ({"command": "x", "env": {"not a name": "1"}}, "“not a name” doit être le nom d’une variable"),
+        ({"command": "x", "env": {"not a name": "1"}}, "« not a name » doit être le nom d’une variable"),
     ],
 )
 def test_the_problem_of_an_entry_is_in_the_readers_language(entry: object, said: str) -> None:
