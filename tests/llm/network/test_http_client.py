@@ -155,6 +155,8 @@ async def test_numbers_that_are_not_json_are_refused(chat: Any) -> None:
         "https://host#x",
         "http://host:0",
         "http://[::1",
+        "http://host:65536",
+        "http://my host/v1",
     ],
 )
 def test_bad_base_urls(url: str) -> None:

@@ -76,13 +76,14 @@ def checked_base_url(url: str) -> str:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
         clean = not parts.username and not parts.password and not parts.query and not parts.fragment
+        clean = clean and not any(map(str.isspace, url))
     except ValueError:
         usable = clean = False
     if not usable or not clean:
         raise UsageError(
             N_(
-                "The address must look like https://host:port/path, without a user name, password or query; "
-                "the key and the API version have their own fields."
+                "The address must look like https://host:port/path, with a port up to 65535 and without spaces, a user "
+                "name, password or query; the key and the API version have their own fields."
             ),
             code="base_url",
         )
