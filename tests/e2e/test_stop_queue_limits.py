@@ -63,6 +63,7 @@ def test_a_paused_run_says_so_and_is_stopped_even_after_a_restart(open_app: Open
     app.until_text("connection-state", "Working")
     assert not app.window.actions_["run-on"].isEnabled()
     app.action("pause-run")
+    app.until_text("step-text", "pauses after this step")
     app.engine(lambda a: gate.set())
     app.until_text("connection-state", "Paused")
     app.until(lambda: statuses(app) == [RunStatus.PAUSED], "it is paused")
